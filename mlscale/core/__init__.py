@@ -1,0 +1,1 @@
+"""What two or more studies share: errors, configuration, runs, statistics, engine, reports."""

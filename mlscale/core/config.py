@@ -1,0 +1,170 @@
+"""Frozen dataclasses as configuration: field metadata, bounds, strict reading, replaying.
+
+A study's `config.py` declares frozen dataclasses whose fields come from `opt`. The command
+line turns them into flags (`mlscale.cli.options`), and `from_dict` reads them back from a
+run's `config.json`. Standard library only: this is imported by `--help`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import types
+import typing
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from mlscale.core.errors import UserError, nearest
+
+if typing.TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
+
+REQUIRED: Any = dataclasses.MISSING
+
+
+def opt(
+    default: Any = REQUIRED,
+    *,
+    help: str,  # noqa: A002 - the field's own word
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    argument: bool = False,
+    metavar: str | None = None,
+) -> Any:
+    """Declare a configuration field.
+
+    Args:
+        default: The value when nothing is given; leave it out for a required field.
+        help: One line for `--help`, without the default.
+        ge: Smallest legal value.
+        gt: Value that must be exceeded.
+        le: Largest legal value.
+        argument: Whether the command line takes it by position instead of by flag.
+        metavar: What `--help` shows in place of the value.
+    """
+    metadata = {
+        "help": help, "ge": ge, "gt": gt, "le": le, "argument": argument, "metavar": metavar
+    }  # fmt: skip
+    if isinstance(default, dict | list):
+        return dataclasses.field(default_factory=lambda: default, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+@functools.cache
+def field_types(config_type: type) -> dict[str, Any]:
+    """Return the resolved annotation of every field of a dataclass."""
+    return typing.get_type_hints(config_type)
+
+
+def check_fields(config: DataclassInstance) -> None:
+    """Check every field of `config` against its declared bounds.
+
+    Raises:
+        UserError: A value lies outside its bounds or is not one of its choices.
+    """
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        _check_choice(field.name, field_types(type(config))[field.name], value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            _check_bounds(field.name, value, field.metadata)
+
+
+def _check_bounds(name: str, value: float, bounds: typing.Mapping[str, Any]) -> None:
+    checks = (
+        ("ge", "at least", lambda limit: value >= limit),
+        ("gt", "more than", lambda limit: value > limit),
+        ("le", "at most", lambda limit: value <= limit),
+    )
+    for key, words, holds in checks:
+        limit = bounds.get(key)
+        if limit is not None and not holds(limit):
+            raise UserError(f"{flag_name(name)} must be {words} {limit}, got {value}")
+
+
+def _check_choice(name: str, annotation: Any, value: Any) -> None:
+    if typing.get_origin(annotation) is Literal and value not in typing.get_args(annotation):
+        choices = [str(choice) for choice in typing.get_args(annotation)]
+        close = nearest(str(value), choices)
+        raise UserError(
+            f"{flag_name(name)} cannot be {value!r}",
+            (f"did you mean {close!r}? " if close else "") + f"choices: {', '.join(choices)}",
+        )
+
+
+def flag_name(field_name: str) -> str:
+    """Return the flag of a field: `frames_per_s` gives `--frames-per-s`."""
+    return "--" + field_name.replace("_", "-")
+
+
+def to_dict(config: DataclassInstance) -> dict[str, Any]:
+    """Return `config` as JSON-ready values, nested dataclasses as nested dictionaries."""
+    return {field.name: _plain(getattr(config, field.name)) for field in dataclasses.fields(config)}
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return to_dict(value)
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return value
+
+
+def from_dict(config_type: type[T], values: typing.Mapping[str, Any], *, where: str) -> T:
+    """Build a config from `values`, refusing unknown keys and wrong types.
+
+    Args:
+        config_type: The dataclass to build.
+        values: Plain values as `to_dict` or a JSON file gives them.
+        where: What is being read, for the error, as in a file's path.
+
+    Raises:
+        UserError: A key is unknown, a required one is missing, or a value has another type.
+    """
+    hints = field_types(config_type)
+    for key in values:
+        if key not in hints:
+            close = nearest(key, hints)
+            raise UserError(
+                f"{where}: unknown key {key!r}",
+                f"did you mean {close!r}?" if close else f"keys: {', '.join(hints)}",
+            )
+    for field in dataclasses.fields(config_type):
+        if field.default is field.default_factory is REQUIRED and field.name not in values:
+            raise UserError(f"{where}: missing key {field.name!r}")
+    return config_type(
+        **{key: _coerce(value, hints[key], f"{where}: {key}") for key, value in values.items()}
+    )
+
+
+def _coerce(value: Any, annotation: Any, where: str) -> Any:
+    """Turn a JSON value into what `annotation` asks for, or raise UserError."""
+    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (types.UnionType, typing.Union):
+        if value is None and type(None) in args:
+            return None
+        (inner,) = [arg for arg in args if arg is not type(None)]
+        return _coerce(value, inner, where)
+    if origin is Literal:
+        return value
+    if origin is tuple:
+        if not isinstance(value, list | tuple):
+            raise UserError(f"{where} must be a list, got {value!r}")
+        return tuple(_coerce(item, args[0], where) for item in value)
+    if dataclasses.is_dataclass(annotation) and isinstance(annotation, type):
+        if dataclasses.is_dataclass(value):
+            return value
+        if not isinstance(value, dict):
+            raise UserError(f"{where} must be an object, got {value!r}")
+        return from_dict(annotation, value, where=where)
+    if annotation is Path and isinstance(value, str):
+        return Path(value)
+    if annotation is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, annotation) or (isinstance(value, bool) and annotation is not bool):
+        raise UserError(f"{where} must be {annotation.__name__}, got {value!r}")
+    return value

@@ -1,0 +1,1 @@
+"""Studies of scale in reinforcement learning."""
