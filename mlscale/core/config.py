@@ -33,6 +33,7 @@ def opt(
     le: float | None = None,
     argument: bool = False,
     metavar: str | None = None,
+    may_change: bool = False,
 ) -> Any:
     """Declare a configuration field.
 
@@ -44,12 +45,17 @@ def opt(
         le: Largest legal value.
         argument: Whether the command line takes it by position instead of by flag.
         metavar: What `--help` shows in place of the value.
+        may_change: Whether a resumed run may have another value: budgets, devices, workers.
     """
     metadata = {
-        "help": help, "ge": ge, "gt": gt, "le": le, "argument": argument, "metavar": metavar
-    }  # fmt: skip
-    if isinstance(default, dict | list):
-        return dataclasses.field(default_factory=lambda: default, metadata=metadata)
+        "help": help,
+        "ge": ge,
+        "gt": gt,
+        "le": le,
+        "argument": argument,
+        "metavar": metavar,
+        "may_change": may_change,
+    }
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -168,3 +174,14 @@ def _coerce(value: Any, annotation: Any, where: str) -> Any:
     if not isinstance(value, annotation) or (isinstance(value, bool) and annotation is not bool):
         raise UserError(f"{where} must be {annotation.__name__}, got {value!r}")
     return value
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Seeded:
+    """The one setting every command has.
+
+    Args:
+        seed: Seed of every random draw; recorded with the result also where nothing is drawn.
+    """
+
+    seed: int = opt(0, help="Seed of every random draw.", ge=0)

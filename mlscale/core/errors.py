@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mlscale.core.results import Result
+
 
 class MlscaleError(Exception):
     """An error with a message for the user and, where one is known, the way out.
@@ -15,6 +17,10 @@ class MlscaleError(Exception):
     Args:
         message: One line saying what is wrong.
         hint: One line saying what would be right.
+
+    Attributes:
+        partial: The result of the part of the work that was done, for the command line to show.
+        worker_traceback: Where a job in another process raised, for --debug.
     """
 
     exit_code = 1
@@ -23,6 +29,8 @@ class MlscaleError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.partial: Result | None = None
+        self.worker_traceback = ""
 
     def __reduce__(self) -> tuple[type[MlscaleError], tuple[str, str | None]]:
         """Pickle with the hint, since jobs raise in one process and are reported in another."""

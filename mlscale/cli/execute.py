@@ -1,0 +1,106 @@
+"""From a configuration to a drawn result: the one path every command takes."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from mlscale.cli.render import TerminalReporter, make_console, print_document
+from mlscale.cli.studies import find_study, load
+from mlscale.core.errors import Interrupted, MlscaleError, UserError
+from mlscale.core.results import Result
+from mlscale.core.runs import Run, open_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mlscale.cli.options import Common
+    from mlscale.cli.studies import Study
+
+
+def execute(study_name: str, config: Any, common: Common, *, name: str = "run") -> None:
+    """Run a study and show its result.
+
+    Args:
+        study_name: As in "atari.eval".
+        config: The study's configuration.
+        common: Output options.
+        name: What a default run directory is called after.
+
+    Raises:
+        Interrupted: Ctrl-C; the run directory holds what was done.
+        MlscaleError: The study's own failure, after its result was written.
+    """
+    study = find_study(study_name)
+    reporter = TerminalReporter(quiet=common.quiet, plain=common.json)
+    if study.keeps_run or common.out is not None:
+        run = open_run(study.name, config, out=common.out, name=name, reporter=reporter)
+    else:
+        run = Run(study.name, config, reporter=reporter)
+    try:
+        with reporter, _terminated_like_interrupted():
+            result: Result = load(study.run)(config, run)
+    except KeyboardInterrupt:
+        run.finish(Result(study=study.name, status="interrupted"))
+        raise Interrupted("interrupted; what was done is kept", _resume_hint(run)) from None
+    except MlscaleError as error:
+        if isinstance(error, UserError) and error.partial is None:
+            run.discard_if_empty()
+            raise
+        partial = error.partial or Result(study=study.name, status="failed")
+        document = _record_failure(run, partial)
+        if document is not None and partial.tables:
+            _show(study, document, run, common)
+        raise
+    _show(study, run.finish(result), run, common)
+    if result.status != "complete":
+        raise SystemExit(1)
+
+
+def _show(study: Study, document: dict[str, Any], run: Run, common: Common) -> None:
+    if common.json:
+        print_document(document)
+        return
+    load(study.render)(document, make_console())
+    _say_where(run, common)
+
+
+@contextmanager
+def _terminated_like_interrupted() -> Iterator[None]:
+    """Let SIGTERM, as schedulers send it, end a run as Ctrl-C does."""
+
+    def interrupt(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:  # not in the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _record_failure(run: Run, partial: Result) -> dict[str, Any] | None:
+    """Write a failed result; when even that fails (a full disk), the first error stands."""
+    try:
+        return run.finish(partial)
+    except MlscaleError:
+        return None
+
+
+def _resume_hint(run: Run) -> str | None:
+    return f"go on with: mlscale runs resume {run.path}" if run.path else None
+
+
+def _say_where(run: Run, common: Common) -> None:
+    if run.path is not None and not common.quiet:
+        report = run.path / "report.html"
+        shown = report if report.exists() else run.path
+        sys.stderr.write(f"run directory: {run.path}\n")
+        if shown == report:
+            sys.stderr.write(f"report: {report}\n")

@@ -1,0 +1,117 @@
+"""The root command, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import sys
+import traceback
+from typing import Annotated, Any
+
+import typer
+from typer.exceptions import TyperException
+
+import mlscale
+from mlscale.cli import atari, doctor, runs
+from mlscale.cli.render import print_error
+from mlscale.core.errors import MlscaleError, nearest
+from mlscale.core.files import NO_ROOM
+
+app = typer.Typer(
+    name="mlscale",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(atari.app, name="atari")
+app.add_typer(runs.app, name="runs")
+app.command("doctor")(doctor.command)
+
+
+def _print_version(value: bool) -> None:
+    if value:
+        sys.stdout.write(f"mlscale {mlscale.__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Studies of scale in machine learning: one command group per study."""
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    sys.exit(run_command(sys.argv[1:]))
+
+
+def run_command(arguments: list[str]) -> int:
+    """Run one command line and return its exit code; errors are printed on stderr."""
+    debug = "--debug" in arguments
+    try:
+        code: Any = app(arguments, prog_name="mlscale", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except MlscaleError as error:
+        return _fail(error.message, error.hint, error.exit_code, debug=debug)
+    except TyperException as error:
+        if error.format_message().startswith("Usage:"):  # a group without a command
+            sys.stderr.write(error.format_message())
+            return error.exit_code
+        message, hint = _usage_message(error)
+        return _fail(message, hint, error.exit_code, debug=debug)
+    except SystemExit as exit_:
+        return exit_.code if isinstance(exit_.code, int) else 1
+    except KeyboardInterrupt:
+        return _fail("interrupted", None, 130, debug=debug)
+    except typer.Abort:
+        return _fail("aborted", None, 1, debug=debug)
+    except BrokenPipeError:
+        # The reader has gone (as in `| head`): nothing is left to say, or to flush at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        if error.errno in (*NO_ROOM, errno.EROFS):
+            return _fail(str(error), "free some space, then run it again", 1, debug=debug)
+        return _bug()
+    except Exception:  # noqa: BLE001 - the last resort: a bug shows its traceback and exits 1
+        return _bug()
+
+
+def _bug() -> int:
+    traceback.print_exc()
+    return 1
+
+
+def _fail(message: str, hint: str | None, code: int, *, debug: bool) -> int:
+    if debug:
+        traceback.print_exc()
+        sys.stderr.write(getattr(sys.exception(), "worker_traceback", ""))
+    print_error(message, hint)
+    return code
+
+
+def _usage_message(error: TyperException) -> tuple[str, str | None]:
+    """Split typer's usage text into what is wrong and what would be right."""
+    text = error.format_message().strip()
+    found = re.search(r"\s*\(?(Possible options|Did you mean):?\s*(?P<names>[^)?]+)[)?]*\s*$", text)
+    context = getattr(error, "ctx", None)
+    path = getattr(context, "command_path", "mlscale")
+    hint = f"`{path} --help` shows what there is"
+    if found:
+        text = text[: found.start()]
+        names = re.findall(r"[-\w]+", found["names"])
+        close = nearest(text.rpartition(" ")[2].strip("'"), names) or names[0]
+        hint = f"did you mean {close}? {hint}"
+    return _lower_first(text.rstrip(".")), hint
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:]

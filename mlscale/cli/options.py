@@ -1,0 +1,268 @@
+"""`@takes(Config)`: a frozen dataclass becomes a command's flags, presets and --config file.
+
+Precedence: defaults < `--preset` < `--config FILE.json` < flags. Every flag's default is
+"not given", so that what the user typed is told apart from what the dataclass says.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import types
+import typing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from mlscale.core.config import REQUIRED, field_types, flag_name, from_dict, to_dict
+from mlscale.core.errors import UserError, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from _typeshed import DataclassInstance
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Common:
+    """What every command takes beside its configuration.
+
+    Args:
+        json: Print `result.json` on stdout and nothing else there.
+        out: The run directory.
+        quiet: Say nothing on stderr but warnings and errors.
+        debug: Show tracebacks.
+    """
+
+    json: bool = False
+    out: Path | None = None
+    quiet: bool = False
+    debug: bool = False
+
+
+COMMON_PARAMETERS = {
+    "json": Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")],
+    "out": Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Run directory to write, or to go on with."),
+    ],
+    "quiet": Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")],
+    "debug": Annotated[bool, typer.Option("--debug", help="Show tracebacks.")],
+}
+
+CONFIG_FILE = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE.json",
+        help="Read settings from a file, as a run's config.json; flags win over it.",
+    ),
+]
+
+Presets = typing.Mapping[str, "Callable[[], DataclassInstance]"]
+
+
+def takes(
+    config_type: type[DataclassInstance], presets: Presets | None = None
+) -> Callable[[Callable[[Any, Common], None]], Callable[..., None]]:
+    """Give a command `(config, common)` one flag per field of `config_type`.
+
+    Args:
+        config_type: The frozen dataclass; nested ones become dotted flags.
+        presets: Functions returning a whole configuration, by name.
+    """
+
+    def decorate(command: Callable[[Any, Common], None]) -> Callable[..., None]:
+        parameters = _parameters(config_type, prefix="")
+
+        def run(**given: Any) -> None:
+            common = Common(**{name: given.pop(name) for name in COMMON_PARAMETERS})
+            preset, file = given.pop("preset", None), given.pop("config", None)
+            config = resolve(config_type, given, preset=preset, presets=presets or {}, file=file)
+            command(config, common)
+
+        if presets:
+            parameters.append(_preset_parameter(presets))
+        parameters.append(_keyword("config", CONFIG_FILE, None))
+        for name, annotation in COMMON_PARAMETERS.items():
+            optional = name == "out"
+            parameters.append(_keyword(name, annotation, None if optional else False))
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {item.name: item.annotation for item in parameters}
+        run.__name__ = command.__name__
+        run.__doc__ = command.__doc__
+        return run
+
+    return decorate
+
+
+def resolve(
+    config_type: type[DataclassInstance],
+    given: dict[str, Any],
+    *,
+    preset: str | None = None,
+    presets: Presets,
+    file: Path | None = None,
+) -> DataclassInstance:
+    """Return the configuration from a preset, a file and the flags, in that order.
+
+    Raises:
+        UserError: The preset, a key or a value is not legal.
+    """
+    values: dict[str, Any] = {}
+    if preset is not None:
+        if preset not in presets:
+            raise unknown_name(
+                "preset", preset, presets, listing=f"presets: {', '.join(sorted(presets))}"
+            )
+        values = to_dict(presets[preset]())
+    if file is not None:
+        _merge(values, _read_config(file))
+    flags: dict[str, Any] = {}
+    for name, value in given.items():
+        if value is not None and value != []:
+            *path, leaf = name.split("__")
+            target = flags
+            for part in path:
+                target = target.setdefault(part, {})
+            target[leaf] = value
+    _merge(values, _from_flags(config_type, flags))
+    for field in dataclasses.fields(config_type):
+        if field.default is field.default_factory is REQUIRED and field.name not in values:
+            raise UserError(f"{flag_name(field.name)} is required", str(field.metadata["help"]))
+    return from_dict(config_type, values, where=str(file) if file else "settings")
+
+
+def _merge(base: dict[str, Any], update: dict[str, Any]) -> None:
+    for key, value in update.items():
+        if isinstance(value, dict) and isinstance(base.get(key), dict):
+            _merge(base[key], value)
+        else:
+            base[key] = value
+
+
+def _read_config(file: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"cannot read {file}: {error.strerror}") from None
+    except ValueError as error:
+        raise UserError(f"{file} is not JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise UserError(f"{file} must hold a JSON object of settings")
+    return document
+
+
+def _from_flags(config_type: type, flags: dict[str, Any]) -> dict[str, Any]:
+    """Split comma-separated flags of tuple fields; the rest are values already."""
+    hints = field_types(config_type)
+    plain: dict[str, Any] = {}
+    for name, value in flags.items():
+        if isinstance(value, dict):
+            plain[name] = _from_flags(hints[name], value)
+        elif _tuple_item(hints[name]) is not None and isinstance(value, str):
+            item = _tuple_item(hints[name])
+            plain[name] = [_convert(part, item, name) for part in value.split(",") if part.strip()]
+        else:
+            plain[name] = list(value) if isinstance(value, tuple) else value
+    return plain
+
+
+def _convert(text: str, item: Any, name: str) -> Any:
+    try:
+        return text.strip() if item is str else item(text.strip())
+    except ValueError:
+        raise UserError(f"{flag_name(name)}: {text.strip()!r} is not {item.__name__}") from None
+
+
+def _tuple_item(annotation: Any) -> Any:
+    """Return the item type of `tuple[item, ...]` (or of it or None), else None."""
+    for candidate in (annotation, *typing.get_args(annotation)):
+        if typing.get_origin(candidate) is tuple:
+            return typing.get_args(candidate)[0]
+    return None
+
+
+def _parameters(config_type: type[DataclassInstance], prefix: str) -> list[inspect.Parameter]:
+    parameters: list[inspect.Parameter] = []
+    own = config_type.__annotations__  # a study's own settings before the shared ones
+    for field in sorted(dataclasses.fields(config_type), key=lambda field: field.name not in own):
+        annotation = field_types(config_type)[field.name]
+        if dataclasses.is_dataclass(annotation) and isinstance(annotation, type):
+            parameters += _parameters(annotation, prefix=f"{prefix}{field.name}.")
+        elif field.metadata.get("argument"):
+            parameters.append(_argument(field, annotation))
+        else:
+            parameters.append(_option(field, annotation, prefix))
+    return parameters
+
+
+def _argument(field: dataclasses.Field[Any], annotation: Any) -> inspect.Parameter:
+    required = field.default is REQUIRED
+    many = _tuple_item(annotation) is not None
+    kind = list[str] if many else str if annotation is Path else annotation
+    shown = typer.Argument(
+        help=field.metadata["help"],
+        metavar=field.metadata.get("metavar"),
+        show_default=False,
+    )
+    if required:
+        return _keyword(field.name, Annotated[kind, shown])
+    return _keyword(field.name, Annotated[kind | None, shown], None)
+
+
+def _option(field: dataclasses.Field[Any], annotation: Any, prefix: str) -> inspect.Parameter:
+    dotted = prefix + field.name
+    flag = "--" + dotted.replace("_", "-")
+    is_bool = annotation is bool
+    choices = typing.get_args(annotation) if typing.get_origin(annotation) is Literal else ()
+    shown = typer.Option(
+        f"{flag}/--{prefix}no-{field.name.replace('_', '-')}" if is_bool else flag,
+        help=_help(field, annotation),
+        metavar="|".join(choices) or field.metadata.get("metavar"),
+        autocompletion=(lambda: list(choices)) if choices else None,
+        show_default=False,
+    )
+    kind = _without_none(annotation)
+    if choices or _tuple_item(annotation) is not None:
+        kind = str  # checked by the dataclass, which knows near misses
+    return _keyword(dotted.replace(".", "__"), Annotated[kind | None, shown], None)
+
+
+def _help(field: dataclasses.Field[Any], annotation: Any) -> str:
+    text = str(field.metadata["help"])
+    default = field.default
+    if default is REQUIRED:
+        return f"{text} [required]"
+    if default is None or default == "" or default == ():
+        return text
+    if annotation is bool:
+        return f"{text} [default: {'yes' if default else 'no'}]"
+    shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
+    return f"{text} [default: {shown}]"
+
+
+def _without_none(annotation: Any) -> Any:
+    if typing.get_origin(annotation) in (types.UnionType, typing.Union):
+        (inner,) = [arg for arg in typing.get_args(annotation) if arg is not type(None)]
+        return inner
+    return annotation
+
+
+def _preset_parameter(presets: Presets) -> inspect.Parameter:
+    option = typer.Option(
+        "--preset",
+        help=f"Start from a named set of settings: {', '.join(sorted(presets))}.",
+        show_default=False,
+    )
+    return _keyword("preset", Annotated[str | None, option], None)
+
+
+def _keyword(
+    name: str, annotation: Any, default: Any = inspect.Parameter.empty
+) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )

@@ -1,0 +1,105 @@
+"""`mlscale runs`: list the run directories under a folder, show one, go on with one."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.table import Table
+
+from mlscale.cli.execute import execute
+from mlscale.cli.options import Common, takes
+from mlscale.cli.render import make_console, print_document
+from mlscale.cli.studies import find_study, load
+from mlscale.core.config import Seeded, from_dict, opt
+from mlscale.core.results import Result
+from mlscale.core.runs import RUNS_FOLDER, list_runs, read_run
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from mlscale.core.runs import Run
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, show and resume runs.")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ListConfig(Seeded):
+    """Settings of `mlscale runs list`."""
+
+    root: Path = opt(RUNS_FOLDER, help="Folder to look below.", argument=True, metavar="[FOLDER]")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class RunConfig(Seeded):
+    """Settings of `mlscale runs show` and `mlscale runs resume`."""
+
+    run: Path = opt(help="The run directory.", argument=True, metavar="RUN")
+
+
+@app.command("list")
+@takes(ListConfig)
+def list_command(config: ListConfig, common: Common) -> None:
+    """List the runs below a folder, oldest first."""
+    execute("runs.list", config, common)
+
+
+@app.command("show")
+@takes(RunConfig)
+def show_command(config: RunConfig, common: Common) -> None:
+    """Show a run's result again; --json prints its result.json."""
+    stored = read_run(config.run)
+    if common.json:
+        print_document(stored.result)
+        return
+    console = make_console()
+    if stored.status == "complete":
+        load(find_study(stored.study).render)(stored.result, console)
+    else:
+        console.print(f"{stored.study}: {stored.status}", markup=False)
+        console.print(f"go on with: mlscale runs resume {stored.path}", markup=False)
+
+
+@app.command("resume")
+@takes(RunConfig)
+def resume_command(config: RunConfig, common: Common) -> None:
+    """Go on with a run that was interrupted, killed or failed; what is done is kept."""
+    stored = read_run(config.run)
+    study = find_study(stored.study)
+    where = str(stored.path / "config.json")
+    study_config = from_dict(load(study.config), stored.config, where=where)
+    execute(study.name, study_config, dataclasses.replace(common, out=stored.path))
+
+
+def run_list(config: ListConfig, run: Run) -> Result:
+    """Return one row per run below the folder."""
+    rows = [
+        {
+            "run": str(stored.path),
+            "study": stored.study,
+            "status": stored.status,
+            "seed": stored.result.get("seed"),
+            "elapsed_s": stored.result.get("elapsed_s"),
+        }
+        for stored in list_runs(config.root)
+    ]
+    return Result(study=run.study, tables={"runs": rows})
+
+
+def draw_list(document: dict[str, Any], console: Console) -> None:
+    """Draw the runs as a table."""
+    rows = document["tables"]["runs"]
+    if not rows:
+        console.print("no runs here", markup=False)
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in ("study", "status", "seconds", "run"):
+        table.add_column(column, overflow="fold", justify="right" if column == "seconds" else "left")
+    for row in rows:
+        elapsed = row["elapsed_s"]
+        table.add_row(
+            row["study"], row["status"], "" if elapsed is None else f"{elapsed:.1f}", row["run"]
+        )
+    console.print(table)

@@ -1,0 +1,108 @@
+"""`metrics.jsonl`: one flat JSON object a line, appended and flushed, readable after a crash."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from mlscale.core.errors import UserError
+from mlscale.core.files import to_json, writing
+from mlscale.core.results import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Self
+
+
+class MetricsLog:
+    """Appends records to a file, each line whole or absent.
+
+    A write that fails half-way (a full disk) is cut back, so the file always ends after a
+    complete line as long as this process lives; `read_records` deals with the rest.
+
+    Args:
+        path: The file; created when missing.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with writing(path):
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Write one record as a line.
+
+        Raises:
+            WorkFailed: The disk is full; the lines before this one are safe.
+        """
+        line = (to_json(clean(record), indent=None) + "\n").encode()
+        with writing(self._path):
+            start = os.fstat(self._file).st_size
+            try:
+                remaining = memoryview(line)
+                while remaining:
+                    remaining = remaining[os.write(self._file, remaining) :]
+            except OSError:
+                os.ftruncate(self._file, start)
+                raise
+
+    def close(self) -> None:
+        """Flush to the disk itself and close."""
+        with writing(self._path):
+            try:
+                os.fsync(self._file)
+            finally:
+                os.close(self._file)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def read_records(path: Path) -> list[dict[str, Any]]:
+    """Return the records of a metrics file; a last line cut off by a crash is left out.
+
+    Raises:
+        UserError: A line other than a torn last one is not a JSON object.
+    """
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return []
+    return [_record(path, number, line) for number, line in enumerate(lines[:-1], start=1)]
+
+
+def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        record = None
+    if not isinstance(record, dict):
+        raise UserError(
+            f"{path}: line {number} is not a JSON object, the file is damaged",
+            "delete that line to go on without it, or start again in another directory",
+        )
+    return record
+
+
+def drop_torn_line(path: Path) -> bool:
+    """Cut off a last line that a crash left without its end; return whether there was one."""
+    if not path.exists():
+        return False
+    content = path.read_bytes()
+    keep = content.rfind(b"\n") + 1
+    if keep == len(content):
+        return False
+    with writing(path):
+        os.truncate(path, keep)
+    return True

@@ -1,0 +1,267 @@
+"""Run directories: what a run was asked, what it measured on the way and what came out."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import re
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlscale.core import environment
+from mlscale.core.config import to_dict
+from mlscale.core.errors import UserError
+from mlscale.core.files import to_json, write_atomic, writing
+from mlscale.core.metrics_log import MetricsLog, drop_torn_line, read_records
+from mlscale.core.reporter import Reporter, Silent
+from mlscale.core.results import Result, to_document
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from _typeshed import DataclassInstance
+
+RUNS_FOLDER = Path("runs")
+
+
+class Run:
+    """One run of one study, with a directory to write to or without one.
+
+    Args:
+        study: The study's name, as in "atari.eval".
+        config: The study's resolved configuration.
+        path: The run directory, or None for a run that leaves nothing behind.
+        reporter: Who is told of progress and notes.
+    """
+
+    def __init__(
+        self,
+        study: str,
+        config: DataclassInstance,
+        path: Path | None = None,
+        reporter: Reporter | None = None,
+    ) -> None:
+        self.study = study
+        self.config = config
+        self.path = path
+        self.reporter = reporter or Silent()
+        self.notes: list[str] = []
+        self.artifacts: list[str] = []
+        self.records: list[dict[str, Any]] = []
+        self._started_s = time.monotonic()
+        self._log: MetricsLog | None = None
+        self._is_new = False
+
+    def log(self, record: Mapping[str, Any]) -> None:
+        """Append a flat record to `metrics.jsonl` and keep it in `records`."""
+        if self._log is not None:
+            self._log.append(record)
+        self.records.append(dict(record))
+
+    def note(self, text: str) -> None:
+        """Say once what was skipped, defaulted or approximated; it goes into the result too."""
+        if text not in self.notes:
+            self.notes.append(text)
+            self.reporter.note(text)
+
+    def write(self, name: str, content: bytes | str) -> None:
+        """Write an artifact of the run whole; without a directory, do nothing."""
+        if self.path is not None:
+            target = self.path / name
+            with writing(target):
+                target.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(target, content)
+            if name not in self.artifacts:
+                self.artifacts.append(name)
+
+    def finish(self, result: Result, *, device: str = "cpu") -> dict[str, Any]:
+        """Write `result.json` and return the document it holds."""
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+        document = self._document(result, device)
+        if self.path is not None:
+            write_atomic(self.path / "result.json", to_json(document) + "\n")
+        return document
+
+    def discard_if_empty(self) -> None:
+        """Remove a directory this run created when nothing was measured in it."""
+        if self.path is None or not self._is_new or self.records:
+            return
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+        for name in ("metrics.jsonl", "config.json", "result.json"):
+            (self.path / name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # the user's own files are in it
+            self.path.rmdir()
+
+    def begin(self) -> None:
+        """Write what is known before the work, so that a killed run can be told and resumed."""
+        if self.path is None:
+            return
+        metrics = self.path / "metrics.jsonl"
+        self._is_new = not metrics.exists()
+        if drop_torn_line(metrics):
+            self.note("the last line of metrics.jsonl was cut short by a crash and is dropped")
+        self.records = read_records(metrics)
+        write_atomic(self.path / "config.json", to_json(to_dict(self.config)) + "\n")
+        unfinished = Result(study=self.study, status="unfinished")
+        document = to_json(self._document(unfinished, "")) + "\n"
+        write_atomic(self.path / "result.json", document)
+        self._log = MetricsLog(metrics)
+
+    def _document(self, result: Result, device: str) -> dict[str, Any]:
+        config = to_dict(self.config)
+        notes = (*self.notes, *(note for note in result.notes if note not in self.notes))
+        return to_document(
+            dataclasses.replace(result, notes=notes),
+            seed=int(config.get("seed", 0)),
+            config=config,
+            artifacts=self.artifacts,
+            elapsed_s=time.monotonic() - self._started_s,
+            environment=environment.describe(device),
+        )
+
+
+def open_run(
+    study: str,
+    config: DataclassInstance,
+    *,
+    out: Path | None = None,
+    name: str = "run",
+    reporter: Reporter | None = None,
+) -> Run:
+    """Create a run directory, or reopen the one at `out` when it holds the same configuration.
+
+    Args:
+        study: The study's name.
+        config: The resolved configuration.
+        out: The directory; by default `runs/<study>/<UTC time>-<name>-s<seed>`.
+        name: What the default directory is called after.
+        reporter: Who is told of progress and notes.
+
+    Raises:
+        UserError: `out` cannot be written, is not a run directory, or holds another run.
+    """
+    path = out or _default_path(study, name, int(getattr(config, "seed", 0)))
+    if path.exists():
+        _check_same_run(path, study, config)
+    with writing(path):
+        path.mkdir(parents=True, exist_ok=True)
+    run = Run(study, config, path, reporter)
+    run.begin()
+    return run
+
+
+def _default_path(study: str, name: str, seed: int) -> Path:
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    label = re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-")[:40] or "run"
+    base = RUNS_FOLDER / study / f"{stamp}-{label}-s{seed}"
+    path, number = base, 1
+    while path.exists():
+        number += 1
+        path = base.with_name(f"{base.name}-{number}")
+    return path
+
+
+def _check_same_run(path: Path, study: str, config: DataclassInstance) -> None:
+    """Refuse to write over anything but a run of the same study and configuration."""
+    if not path.is_dir():
+        raise UserError(f"{path} is a file", "choose a directory with --out DIR")
+    if not any(path.iterdir()):
+        return
+    earlier = read_run(path)
+    if earlier.study != study:
+        raise UserError(
+            f"{path} holds a run of {earlier.study}, not of {study}",
+            "choose another directory with --out DIR",
+        )
+    changed = changed_fields(config, earlier.config)
+    if changed:
+        raise UserError(
+            f"{path} holds a run with another {', '.join(changed)}",
+            f"choose another directory with --out DIR, or `mlscale runs resume {path}`",
+        )
+
+
+def changed_fields(config: DataclassInstance, earlier: Mapping[str, Any]) -> list[str]:
+    """Return the fields that differ and may not: all but those marked `may_change`."""
+    now = to_dict(config)
+    return [
+        field.name
+        for field in dataclasses.fields(config)
+        if now[field.name] != earlier.get(field.name) and not field.metadata.get("may_change")
+    ]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRun:
+    """A run directory as read back from disk.
+
+    Args:
+        path: The directory.
+        study: The study's name.
+        status: "complete", "failed", "interrupted", or "unfinished" (running, or killed).
+        config: The configuration as plain values.
+        result: The whole `result.json` document.
+    """
+
+    path: Path
+    study: str
+    status: str
+    config: Mapping[str, Any]
+    result: Mapping[str, Any]
+
+
+def read_run(path: Path) -> StoredRun:
+    """Read a run directory.
+
+    Raises:
+        UserError: It is missing, is not a run directory, or one of its files is damaged.
+    """
+    if not path.is_dir():
+        raise UserError(f"{path}: no such directory", "`mlscale runs list` shows the runs here")
+    result = _read_object(path / "result.json")
+    config = _read_object(path / "config.json")
+    if "study" not in result or "status" not in result:
+        raise UserError(f"{path / 'result.json'} is not a result of mlscale")
+    return StoredRun(
+        path=path,
+        study=str(result["study"]),
+        status=str(result["status"]),
+        config=config,
+        result=result,
+    )
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(
+            f"{path.parent} is not a run directory: it has no {path.name}",
+            "choose an empty or new directory with --out DIR",
+        ) from None
+    except (ValueError, OSError) as error:
+        raise UserError(
+            f"{path} is damaged: {error}", "start again in another directory with --out DIR"
+        ) from None
+    if not isinstance(document, dict):
+        raise UserError(f"{path} is damaged: not a JSON object")
+    return document
+
+
+def list_runs(root: Path = RUNS_FOLDER) -> list[StoredRun]:
+    """Return the runs below `root`, oldest first; folders that are not runs are passed over."""
+    found = sorted(root.glob("**/result.json"), key=lambda path: path.parent.name)
+    runs = []
+    for file in found:
+        try:
+            runs.append(read_run(file.parent))
+        except UserError:
+            continue
+    return runs

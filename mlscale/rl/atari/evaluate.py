@@ -1,0 +1,318 @@
+"""`mlscale atari eval`: plays real episodes and scores them.
+
+Jobs are games x seeds; each yields one record per finished episode, and every episode is a
+function of (agent, game, protocol, seed, episode number) alone. So an interrupted evaluation
+goes on after its last finished episode, a lost worker costs what it was playing, and the
+result is that of an unbroken run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlscale.core.devices import resolve_device
+from mlscale.core.engine.jobs import Failed, Job, Lost, Progress, Progressed, Record, Recorded
+from mlscale.core.engine.make import make_engine
+from mlscale.core.errors import UserError, WorkFailed
+from mlscale.core.results import Result
+from mlscale.core.seeding import derive_seed
+from mlscale.rl.atari.agents.actions import FULL_ACTIONS, minimal_actions
+from mlscale.rl.atari.agents.base import Task
+from mlscale.rl.atari.agents.registry import find_agent, make_agent
+from mlscale.rl.atari.compare import runs_of_published
+from mlscale.rl.atari.games import all_games, find_game, parse_games
+from mlscale.rl.atari.lanes import EpisodeStart
+from mlscale.rl.atari.outcome import UNEQUAL_PROTOCOLS, outcome
+from mlscale.rl.atari.play import Pulse, play_episodes
+from mlscale.rl.atari.protocols import PROTOCOLS, Protocol
+from mlscale.rl.atari.published import find_published, is_published
+from mlscale.rl.atari.scoring import AgentRuns, conventions, find_reference
+
+if TYPE_CHECKING:
+    from mlscale.core.engine.jobs import Event
+    from mlscale.core.runs import Run
+    from mlscale.rl.atari.agents.base import AgentEntry
+    from mlscale.rl.atari.config import EvalConfig
+    from mlscale.rl.atari.records import Reference
+
+WORK = "mlscale.rl.atari.evaluate:play_job"
+THREADS_PER_WORKER = 2  # one emulates while the other acts
+
+
+def run(config: EvalConfig, run: Run) -> Result:
+    """Play the episodes that are missing and score all of them.
+
+    Raises:
+        UserError: Unknown agent, game or record list, or a damaged run directory.
+        WorkFailed: A job failed; `partial` holds the result of those that did not.
+    """
+    reference = find_reference(config.records)
+    if is_published(config.agent):
+        return _score_published(config, run, reference)
+    entry = find_agent(config.agent, trust=config.trust)
+    games = _choose_games(config, entry)
+    jobs = make_jobs(config, games)
+    finished = _finished_records(run, jobs, config.episodes)
+    _say_what_is_ahead(config, run, sum(map(len, finished.values())))
+    failures = _play(config, run, jobs, finished, entry)
+    result = _summarise(config, run, reference, entry)
+    if failures:
+        raise _failure(failures, len(jobs), result)
+    return result
+
+
+def make_jobs(config: EvalConfig, games: Sequence[str]) -> list[Job]:
+    """Return one job per game and seed."""
+    protocol = resolve_protocol(config)
+    return [
+        Job(
+            key=f"{game}/{seed}",
+            payload={
+                "agent": config.agent,
+                "trust": config.trust,
+                "device": config.device,
+                "game": game,
+                "seed": seed,
+                "episodes": config.episodes,
+                "lanes": config.lanes,
+                "protocol": dataclasses.asdict(protocol),
+            },
+        )
+        for game in games
+        for seed in range(config.seed, config.seed + config.seeds)
+    ]
+
+
+def resolve_protocol(config: EvalConfig) -> Protocol:
+    """Return the protocol, with the user's frame cap where there is one."""
+    protocol = PROTOCOLS[config.protocol]
+    if config.max_frames is None:
+        return protocol
+    return dataclasses.replace(protocol, max_frames=config.max_frames)
+
+
+def play_job(
+    payload: Mapping[str, Any], finished: Sequence[Record]
+) -> Iterator[Record | Progress | None]:
+    """Play the episodes of one game and seed that are not finished; see `Work`."""
+    game, seed = payload["game"], payload["seed"]
+    protocol = Protocol(**payload["protocol"])
+    entry = find_agent(payload["agent"], trust=payload["trust"])
+    task = Task(
+        game=game,
+        action_ids=FULL_ACTIONS if protocol.full_actions else minimal_actions(game),
+        seed=derive_seed(seed, "agent", game),
+        device=resolve_device(payload["device"]) if entry.uses_torch else "cpu",
+    )
+    done = {record["episode"] for record in finished}
+    starts = [
+        EpisodeStart(
+            episode=number,
+            emulator_seed=derive_seed(seed, "emulator", game, number),
+            agent_seed=derive_seed(seed, "agent", game, number),
+        )
+        for number in range(payload["episodes"])
+        if number not in done
+    ]
+    played = play_episodes(
+        game,
+        protocol,
+        starts,
+        lambda: make_agent(entry.factory, task),
+        num_actions=task.num_actions,
+        max_lanes=payload["lanes"],
+    )
+    for event in played:
+        if isinstance(event, Pulse):
+            yield Progress({"frames": event.frames})
+        else:
+            yield {"game": game, "seed": seed, **dataclasses.asdict(event)}
+
+
+def _choose_games(config: EvalConfig, entry: AgentEntry) -> list[str]:
+    covered = list(entry.games) if entry.games is not None else [g.rom_id for g in all_games()]
+    if not config.games:
+        return covered
+    chosen = [game.rom_id for game in parse_games(config.games)]
+    missing = [game for game in chosen if game not in covered]
+    if missing:
+        raise UserError(
+            f"agent {config.agent!r} does not play {', '.join(missing)}",
+            f"it plays {', '.join(covered)}",
+        )
+    return chosen
+
+
+def _finished_records(run: Run, jobs: Sequence[Job], episodes: int) -> dict[str, list[Record]]:
+    """Return the records of earlier sessions of this run, by job.
+
+    Raises:
+        UserError: A record is not one of an episode.
+    """
+    finished: dict[str, list[Record]] = {job.key: [] for job in jobs}
+    for number, record in enumerate(run.records, start=1):
+        try:
+            key, episode = f"{record['game']}/{record['seed']}", int(record["episode"])
+            float(record["score"]), int(record["frames"])
+        except (KeyError, TypeError, ValueError):
+            raise UserError(
+                f"{run.path}/metrics.jsonl: line {number} is not the record of an episode",
+                "delete that line to go on without it, or start again in another directory",
+            ) from None
+        if key in finished and episode < episodes:
+            finished[key].append(record)
+    return finished
+
+
+def _say_what_is_ahead(config: EvalConfig, run: Run, num_finished: int) -> None:
+    protocol = PROTOCOLS[config.protocol]
+    if num_finished:
+        run.note(f"{num_finished} episodes are finished already and are not played again")
+    if config.episodes * config.seeds < protocol.reported_episodes:
+        run.note(
+            f"{config.episodes} episodes per game and seed; the {protocol.name} protocol itself "
+            f"reports {protocol.reported_episodes} (--episodes {protocol.reported_episodes})"
+        )
+    if config.max_frames is not None:
+        run.note(f"episodes are cut off at {config.max_frames} frames, not by the protocol")
+
+
+def _play(
+    config: EvalConfig,
+    run: Run,
+    jobs: Sequence[Job],
+    finished: Mapping[str, Sequence[Record]],
+    entry: AgentEntry,
+) -> list[Failed]:
+    """Play all jobs, logging each episode; return the jobs that failed."""
+    engine = make_engine(
+        config.engine,
+        num_workers=config.workers,
+        threads_per_worker=THREADS_PER_WORKER,
+        silence_limit_s=config.silence_limit_s,
+        preload=("torch",) if entry.uses_torch else (),
+    )
+    progress = _Progress(run, sum(map(len, finished.values())), len(jobs) * config.episodes)
+    waiting = [job for job in jobs if len(finished[job.key]) < config.episodes]
+    failures: list[Failed] = []
+    if not waiting:
+        return failures
+    with closing(engine.run(WORK, waiting, finished)) as events:
+        for event in events:
+            if isinstance(event, Recorded):
+                run.log(event.record)
+            elif isinstance(event, Lost):
+                run.note(f"{event.job.key}: the worker {event.reason}; the job goes on in another")
+            elif isinstance(event, Failed):
+                failures.append(event)
+                run.note(f"{event.job.key} failed: {event.error.message}")
+            progress.take(event)
+    return failures
+
+
+class _Progress:
+    """Tells the reporter how many episodes are done and how fast frames go by."""
+
+    def __init__(self, run: Run, done: int, total: int) -> None:
+        self._reporter = run.reporter
+        self._done, self._total = done, total
+        self._frames: dict[str, float] = {}
+
+    def take(self, event: Event) -> None:
+        """Take in an event of the engine."""
+        if isinstance(event, Recorded):
+            self._done += 1
+        elif isinstance(event, Progressed):
+            self._frames[event.job.key] = float(event.values["frames"] or 0)
+        frames = sum(self._frames.values())
+        text = f"{find_game(event.job.key.partition('/')[0]).display_name}, {frames:,.0f} frames"
+        self._reporter.progress(self._done, self._total, text)
+
+
+def _failure(failures: Sequence[Failed], num_jobs: int, result: Result) -> Exception:
+    """Return the error to raise: the user's own when nothing could be played for it."""
+    first = failures[0]
+    kind = UserError if isinstance(first.error, UserError) else WorkFailed
+    others = f" ({len(failures)} of {num_jobs} jobs failed)" if num_jobs > 1 else ""
+    error = kind(f"{first.job.key}: {first.error.message}{others}", first.error.hint)
+    error.partial = dataclasses.replace(result, status="failed")
+    error.worker_traceback = first.traceback
+    return error
+
+
+def _summarise(
+    config: EvalConfig, run: Run, reference: Reference, entry: AgentEntry
+) -> Result:
+    """Score the finished (game, seed) pairs of the run."""
+    episodes = _complete_pairs(run.records, config)
+    protocol = dataclasses.asdict(resolve_protocol(config))
+    if not episodes:
+        return Result(study=run.study, protocol=protocol | conventions(config, reference))
+    scores: dict[str, list[float]] = {}
+    for (game, _), records in sorted(episodes.items()):
+        scores.setdefault(game, []).append(float(np.mean([r["score"] for r in records])))
+    agent = AgentRuns(
+        agent=entry.name,
+        scores={game: np.array(runs_R) for game, runs_R in scores.items()},
+        frames=entry.train_frames,
+        origin=f"played here, protocol {config.protocol}",
+    )
+    return outcome(
+        run,
+        [agent],
+        config,
+        reference,
+        title=f"{entry.name} under the {config.protocol} protocol",
+        protocol=protocol,
+        played={game: _played(game, episodes) | {"scores": scores[game]} for game in scores},
+    )
+
+
+def _complete_pairs(
+    records: Sequence[Mapping[str, Any]], config: EvalConfig
+) -> dict[tuple[str, int], list[Mapping[str, Any]]]:
+    """Return the wanted episodes of every (game, seed) that has all of them."""
+    seeds = range(config.seed, config.seed + config.seeds)
+    pairs: dict[tuple[str, int], dict[int, Mapping[str, Any]]] = {}
+    for record in records:
+        if record["seed"] in seeds and record["episode"] < config.episodes:
+            pair = pairs.setdefault((record["game"], record["seed"]), {})
+            pair[record["episode"]] = record
+    return {
+        key: [by_number[number] for number in sorted(by_number)]
+        for key, by_number in pairs.items()
+        if len(by_number) == config.episodes
+    }
+
+
+def _played(
+    game: str, episodes: Mapping[tuple[str, int], Sequence[Mapping[str, Any]]]
+) -> dict[str, Any]:
+    """Return what was played of a game: episodes, frames, how they ended."""
+    records = [r for (name, _), found in sorted(episodes.items()) if name == game for r in found]
+    ends = [str(record["end"]) for record in records]
+    return {
+        "episodes": len(records),
+        "frames": sum(int(record["frames"]) for record in records),
+        "ends": {end: ends.count(end) for end in sorted(set(ends))},
+    }
+
+
+def _score_published(config: EvalConfig, run: Run, reference: Reference) -> Result:
+    """Score a published agent's shipped table in place of playing it."""
+    published = find_published(config.agent)
+    run.note(f"{published.display_name} is published scores: no episode was played")
+    run.note(UNEQUAL_PROTOCOLS)
+    return outcome(
+        run,
+        [runs_of_published(published)],
+        config,
+        reference,
+        title=published.display_name,
+        protocol={"name": "published", "described": published.protocol},
+    )

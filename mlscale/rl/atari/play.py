@@ -1,0 +1,212 @@
+"""Playing episodes: two groups of lanes, one emulating while the agent acts for the other.
+
+Letters: N lanes of a group, F stacked frames, H height, W width.
+
+A group's batch always has the same number of rows, whichever of its lanes are playing: the
+last bits of a network's output change with the batch size (measured for a Nature CNN in
+float32), and an episode must not depend on which other episodes are still under way.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlscale.core.errors import MlscaleError, WorkFailed
+from mlscale.rl.atari.agents.base import EpisodicAgent
+from mlscale.rl.atari.lanes import Episode, EpisodeStart, Lane
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from mlscale.rl.atari.agents.base import Agent
+    from mlscale.rl.atari.protocols import Protocol
+
+OBSERVATION_SHAPE = (4, 84, 84)
+PULSE_EVERY_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """A sign of life between episodes.
+
+    Args:
+        frames: Emulator frames played so far, unfinished episodes included.
+    """
+
+    frames: int
+
+
+def play_episodes(
+    game: str,
+    protocol: Protocol,
+    starts: Sequence[EpisodeStart],
+    make_agent: Callable[[], Agent],
+    *,
+    num_actions: int,
+    max_lanes: int,
+) -> Iterator[Episode | Pulse]:
+    """Play episodes of one game, yielding each as it ends and a pulse about once a second.
+
+    Args:
+        game: ALE ROM id.
+        protocol: The conditions to play under.
+        starts: The episodes to play.
+        make_agent: Makes an agent; called once per group of lanes.
+        num_actions: How many action indices are legal.
+        max_lanes: Most episodes to play at once.
+
+    Raises:
+        WorkFailed: The agent raised, or returned something that is not a batch of legal actions.
+    """
+    queue = deque(starts)
+    num_lanes = min(max_lanes, len(queue))
+    if num_lanes == 0:
+        return
+    sizes = [size for size in (num_lanes - num_lanes // 2, num_lanes // 2) if size]
+    with ThreadPoolExecutor(max_workers=2, thread_name_prefix="reset") as resetter:
+        groups = [
+            Group([Lane(game, protocol, resetter) for _ in range(size)], make_agent(), num_actions)
+            for size in sizes
+        ]
+        for group in groups:
+            group.fill(queue)
+        yield from _alternate(groups, queue)
+
+
+def _alternate(groups: list[Group], queue: deque[EpisodeStart]) -> Iterator[Episode | Pulse]:
+    """Turn by turn, collect a group's step, act for it and send it off again."""
+    pulsed_s = time.monotonic()
+    while any(group.busy for group in groups):
+        for group in groups:
+            for episode in group.collect(queue):
+                yield episode
+            group.send()
+        if not any(group.playing for group in groups):
+            resets = [reset for group in groups for reset in group.resets]
+            wait(resets, timeout=PULSE_EVERY_S, return_when=FIRST_COMPLETED)
+        if time.monotonic() - pulsed_s >= PULSE_EVERY_S:
+            pulsed_s = time.monotonic()
+            yield Pulse(sum(group.frames for group in groups))
+
+
+class Group:
+    """Lanes that act together, with the agent that plays them.
+
+    Args:
+        lanes: The lanes, one row of the batch each.
+        agent: Its `reset` is called here.
+        num_actions: How many action indices are legal.
+    """
+
+    def __init__(self, lanes: list[Lane], agent: Agent, num_actions: int) -> None:
+        self._lanes = lanes
+        self._agent = agent
+        self._num_actions = num_actions
+        self._observations_NFHW = np.zeros((len(lanes), *OBSERVATION_SHAPE), dtype=np.uint8)
+        self._finished_frames = 0
+        self._ask(lambda: agent.reset(len(lanes)))
+
+    def fill(self, queue: deque[EpisodeStart]) -> None:
+        """Give every free lane the next episode, as long as there are any."""
+        for lane in self._lanes:
+            if queue and not lane.playing and lane.resetting is None:
+                lane.begin(queue.popleft())
+
+    @property
+    def playing(self) -> bool:
+        """Whether any lane is in the middle of an episode."""
+        return any(lane.playing for lane in self._lanes)
+
+    @property
+    def resets(self) -> list[Any]:
+        """The resets under way."""
+        return [lane.resetting for lane in self._lanes if lane.resetting is not None]
+
+    @property
+    def busy(self) -> bool:
+        """Whether any lane plays or is about to."""
+        return self.playing or bool(self.resets)
+
+    @property
+    def frames(self) -> int:
+        """Emulator frames played so far."""
+        return self._finished_frames + sum(lane.frames for lane in self._lanes if lane.playing)
+
+    def collect(self, queue: deque[EpisodeStart]) -> list[Episode]:
+        """Take in each lane's step or finished reset; return the episodes that ended."""
+        ended = []
+        for row, lane in enumerate(self._lanes):
+            if lane.playing:
+                self._observations_NFHW[row], episode = lane.receive()
+                if episode is not None:
+                    self._finished_frames += episode.frames
+                    ended.append(episode)
+                    if queue:
+                        lane.begin(queue.popleft())
+            elif lane.resetting is not None and lane.resetting.done():
+                self._observations_NFHW[row] = lane.first_observation()
+                self._announce(row, lane)
+        return ended
+
+    def _announce(self, row: int, lane: Lane) -> None:
+        agent = self._agent
+        if isinstance(agent, EpisodicAgent) and lane.start is not None:
+            seed = lane.start.agent_seed
+            self._ask(lambda: agent.begin(row, seed))
+
+    def send(self) -> None:
+        """Ask the agent for actions and start the lanes' next step."""
+        if not self.playing:
+            return
+        actions_N = self._ask(lambda: self._agent.act(self._observations_NFHW))
+        actions_N = check_actions(actions_N, len(self._lanes), self._num_actions)
+        for action, lane in zip(actions_N.tolist(), self._lanes, strict=True):
+            if lane.playing:
+                lane.send(action)
+
+    def _ask(self, question: Callable[[], Any]) -> Any:
+        try:
+            return question()
+        except MlscaleError:
+            raise
+        except Exception as error:
+            raise WorkFailed(
+                f"the agent raised {type(error).__name__}: {error}",
+                "run again with --debug to see where",
+            ) from error
+
+
+def check_actions(actions_N: Any, num_lanes: int, num_actions: int) -> NDArray[np.integer[Any]]:
+    """Return the agent's answer as an array of legal action indices.
+
+    The emulator hangs for ever on an action it does not know, so this comes before it.
+
+    Raises:
+        WorkFailed: The answer has the wrong shape or type, or an action is out of range.
+    """
+    actions_N = np.asarray(actions_N)
+    if actions_N.shape != (num_lanes,):
+        raise WorkFailed(
+            f"the agent returned actions of shape {actions_N.shape}, not ({num_lanes},)",
+            "act() must return one action per observation",
+        )
+    if not np.issubdtype(actions_N.dtype, np.integer):
+        raise WorkFailed(
+            f"the agent returned actions of type {actions_N.dtype}, not integers",
+            "act() must return action indices",
+        )
+    if actions_N.min() < 0 or actions_N.max() >= num_actions:
+        wrong = actions_N[(actions_N < 0) | (actions_N >= num_actions)][0]
+        raise WorkFailed(
+            f"the agent returned action {wrong}; legal here: 0 to {num_actions - 1}",
+            "task.action_ids lists the actions of the game and protocol",
+        )
+    return actions_N
