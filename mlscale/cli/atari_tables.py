@@ -29,7 +29,9 @@ MAX_SIDE_BY_SIDE = 5
 
 def draw_games(document: Document, console: Console) -> None:
     """Draw the games with their reference scores."""
-    table = _table("game", "ALE id", "random", "human", "record", right=("random", "human", "record"))
+    table = _table(
+        "game", "ALE id", "random", "human", "record", right=("random", "human", "record")
+    )
     for row in document["tables"]["games"]:
         table.add_row(
             row["name"],
@@ -193,9 +195,7 @@ def _draw_conventions(document: Document, console: Console) -> None:
         )
     clip = "at 200 %" if protocol["saber_clip"] == "upper" else "to 0..200 %"
     ties = "count as broken" if protocol["ties"] == "count" else "do not count"
-    console.print(
-        f"records {protocol['records']}; SABER clipped {clip}; ties {ties}", markup=False
-    )
+    console.print(f"records {protocol['records']}; SABER clipped {clip}; ties {ties}", markup=False)
     for agent in agents:
         console.print(f"games counted, {agent['agent']}: {_counted(agent)}", markup=False)
 
@@ -244,7 +244,10 @@ def _points(value: float | None) -> str:
 
 
 def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:,.1f} %"
+    if value is None:
+        return "-"
+    text = f"{100 * value:,.1f} %"
+    return text if any(digit in "123456789" for digit in text) else "0.0 %"
 
 
 def _frames(frames: float | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import sys
@@ -41,7 +40,9 @@ def _print_version(value: bool) -> None:
 def root(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version."),
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Studies of scale in machine learning: one command group per study."""
@@ -63,29 +64,24 @@ def run_command(arguments: list[str]) -> int:
         return _fail(error.message, error.hint, error.exit_code, debug=debug)
     except TyperException as error:
         if error.format_message().startswith("Usage:"):  # a group without a command
-            sys.stderr.write(error.format_message())
+            sys.stderr.write(error.format_message() + "\n")
             return error.exit_code
-        message, hint = _usage_message(error)
-        return _fail(message, hint, error.exit_code, debug=debug)
+        return _fail(*_usage_message(error), error.exit_code, debug=debug)
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else 1
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", None, 130, debug=debug)
-    except typer.Abort:
-        return _fail("aborted", None, 1, debug=debug)
-    except BrokenPipeError:
-        # The reader has gone (as in `| head`): nothing is left to say, or to flush at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:  # noqa: BLE001 - the last resort
+        return _unforeseen(error, debug=debug)
+
+
+def _unforeseen(error: Exception, *, debug: bool) -> int:
+    """Tell apart a reader that has gone (as in `| head`), a full disk, and a bug."""
+    if isinstance(error, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
         return 1
-    except OSError as error:
-        if error.errno in (*NO_ROOM, errno.EROFS):
-            return _fail(str(error), "free some space, then run it again", 1, debug=debug)
-        return _bug()
-    except Exception:  # noqa: BLE001 - the last resort: a bug shows its traceback and exits 1
-        return _bug()
-
-
-def _bug() -> int:
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
+        return _fail(str(error), "free some space, then run it again", 1, debug=debug)
     traceback.print_exc()
     return 1
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
-import types
 import typing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mlscale.core.config import REQUIRED, field_types, flag_name, from_dict, to_dict
+from mlscale.core.config import REQUIRED, field_types, flag_name, from_dict, to_dict, without_none
 from mlscale.core.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
@@ -225,7 +224,7 @@ def _option(field: dataclasses.Field[Any], annotation: Any, prefix: str) -> insp
         autocompletion=(lambda: list(choices)) if choices else None,
         show_default=False,
     )
-    kind = _without_none(annotation)
+    kind = without_none(annotation)
     if choices or _tuple_item(annotation) is not None:
         kind = str  # checked by the dataclass, which knows near misses
     return _keyword(dotted.replace(".", "__"), Annotated[kind | None, shown], None)
@@ -242,13 +241,6 @@ def _help(field: dataclasses.Field[Any], annotation: Any) -> str:
         return f"{text} [default: {'yes' if default else 'no'}]"
     shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
     return f"{text} [default: {shown}]"
-
-
-def _without_none(annotation: Any) -> Any:
-    if typing.get_origin(annotation) in (types.UnionType, typing.Union):
-        (inner,) = [arg for arg in typing.get_args(annotation) if arg is not type(None)]
-        return inner
-    return annotation
 
 
 def _preset_parameter(presets: Presets) -> inspect.Parameter:

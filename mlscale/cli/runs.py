@@ -18,9 +18,16 @@ from mlscale.core.results import Result
 from mlscale.core.runs import RUNS_FOLDER, list_runs, read_run
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, JustifyMethod
 
     from mlscale.core.runs import Run
+
+RUN_COLUMNS: dict[str, JustifyMethod] = {
+    "study": "left",
+    "status": "left",
+    "seconds": "right",
+    "run": "left",
+}
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, show and resume runs.")
 
@@ -95,8 +102,8 @@ def draw_list(document: dict[str, Any], console: Console) -> None:
         console.print("no runs here", markup=False)
         return
     table = Table(box=None, pad_edge=False)
-    for column in ("study", "status", "seconds", "run"):
-        table.add_column(column, overflow="fold", justify="right" if column == "seconds" else "left")
+    for column, justify in RUN_COLUMNS.items():
+        table.add_column(column, overflow="fold", justify=justify)
     for row in rows:
         elapsed = row["elapsed_s"]
         table.add_row(

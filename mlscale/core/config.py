@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 import types
 import typing
 from pathlib import Path
@@ -80,13 +81,13 @@ def check_fields(config: DataclassInstance) -> None:
 
 def _check_bounds(name: str, value: float, bounds: typing.Mapping[str, Any]) -> None:
     checks = (
-        ("ge", "at least", lambda limit: value >= limit),
-        ("gt", "more than", lambda limit: value > limit),
-        ("le", "at most", lambda limit: value <= limit),
+        ("ge", "at least", operator.ge),
+        ("gt", "more than", operator.gt),
+        ("le", "at most", operator.le),
     )
     for key, words, holds in checks:
         limit = bounds.get(key)
-        if limit is not None and not holds(limit):
+        if limit is not None and not holds(value, limit):
             raise UserError(f"{flag_name(name)} must be {words} {limit}, got {value}")
 
 
@@ -147,26 +148,34 @@ def from_dict(config_type: type[T], values: typing.Mapping[str, Any], *, where: 
     )
 
 
+def without_none(annotation: Any) -> Any:
+    """Return T for `T | None`, and any other annotation as it is."""
+    if typing.get_origin(annotation) in (types.UnionType, typing.Union):
+        (inner,) = [arg for arg in typing.get_args(annotation) if arg is not type(None)]
+        return inner
+    return annotation
+
+
 def _coerce(value: Any, annotation: Any, where: str) -> Any:
     """Turn a JSON value into what `annotation` asks for, or raise UserError."""
+    if value is None and type(None) in typing.get_args(annotation):
+        return None
+    annotation = without_none(annotation)
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin in (types.UnionType, typing.Union):
-        if value is None and type(None) in args:
-            return None
-        (inner,) = [arg for arg in args if arg is not type(None)]
-        return _coerce(value, inner, where)
     if origin is Literal:
-        return value
+        return value  # `check_fields` knows the choices and the near misses
     if origin is tuple:
         if not isinstance(value, list | tuple):
             raise UserError(f"{where} must be a list, got {value!r}")
         return tuple(_coerce(item, args[0], where) for item in value)
     if dataclasses.is_dataclass(annotation) and isinstance(annotation, type):
-        if dataclasses.is_dataclass(value):
-            return value
         if not isinstance(value, dict):
             raise UserError(f"{where} must be an object, got {value!r}")
         return from_dict(annotation, value, where=where)
+    return _coerce_scalar(value, annotation, where)
+
+
+def _coerce_scalar(value: Any, annotation: Any, where: str) -> Any:
     if annotation is Path and isinstance(value, str):
         return Path(value)
     if annotation is float and isinstance(value, int) and not isinstance(value, bool):

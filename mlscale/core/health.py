@@ -6,11 +6,13 @@ import importlib.util
 import os
 import platform
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from mlscale.core.environment import usable_cpus, version_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 State = Literal["ok", "absent", "broken"]
 
@@ -46,9 +48,7 @@ class Check:
 
 def check_all() -> list[Check]:
     """Make every check, in the order they are shown."""
-    checks = [_check_machine()]
-    for name in REQUIRED_PACKAGES:
-        checks.append(_check_package(name))
+    checks = [_check_machine(), *map(_check_package, REQUIRED_PACKAGES)]
     checks += [_guarded("torch build", _check_torch), _guarded("devices", _check_devices)]
     checks += [_guarded("backends", _check_backends), _guarded("Atari ROMs", _check_roms)]
     checks += [_check_extra(extra, *known) for extra, known in EXTRAS.items()]

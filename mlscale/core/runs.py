@@ -7,6 +7,7 @@ import dataclasses
 import json
 import re
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,6 @@ from mlscale.core.reporter import Reporter, Silent
 from mlscale.core.results import Result, to_document
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from _typeshed import DataclassInstance
 
 RUNS_FOLDER = Path("runs")

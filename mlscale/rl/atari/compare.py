@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mlscale.core.runs import Run
     from mlscale.rl.atari.config import CompareConfig
 
+
 def run(config: CompareConfig, run: Run) -> Result:
     """Score every named agent and set them side by side.
 

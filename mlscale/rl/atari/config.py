@@ -38,9 +38,7 @@ class Conventions(Seeded):
     records: str = opt(
         SABER_LIST, help="Record list: saber-2019, or a FILE with game,record.", metavar="NAME|FILE"
     )
-    saber_clip: SaberClip = opt(
-        "upper", help="Clip SABER at 200 % only, or at 0 and 200 % (both)."
-    )
+    saber_clip: SaberClip = opt("upper", help="Clip SABER at 200 % only, or at 0 and 200 % (both).")
     ties: Ties = opt("count", help="Whether equalling a world record breaks it.")
     resamples: int = opt(10_000, help="Bootstrap resamples for intervals.", ge=100, le=1_000_000)
     report: bool = opt(True, help="Draw the figures and report.html.")
@@ -127,7 +125,9 @@ class EvalConfig(Conventions):
         None, help="Frame cap in place of the protocol's, for a quick look.", ge=4
     )
     lanes: int = opt(8, help="Episodes played at once in a job.", ge=1, le=1024, may_change=True)
-    engine: EngineName = opt("local", help="Run jobs in local processes or on Ray.", may_change=True)
+    engine: EngineName = opt(
+        "local", help="Run jobs in local processes or on Ray.", may_change=True
+    )
     workers: int | None = opt(
         None, help="Jobs at once; by default one for every two cores.", ge=1, may_change=True
     )
@@ -135,7 +135,9 @@ class EvalConfig(Conventions):
         120.0, help="Kill a job silent for this long, in seconds.", gt=0, may_change=True
     )
     device: str = opt("auto", help="auto, cpu, cuda, cuda:N or mps.", may_change=True)
-    trust: bool = opt(False, help="Open agent files that may run code when loaded.", may_change=True)
+    trust: bool = opt(
+        False, help="Open agent files that may run code when loaded.", may_change=True
+    )
 
     def __post_init__(self) -> None:
         """Check the settings."""

@@ -9,7 +9,6 @@ result is that of an unbroken run.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +33,8 @@ from mlscale.rl.atari.published import find_published, is_published
 from mlscale.rl.atari.scoring import AgentRuns, conventions, find_reference
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from mlscale.core.engine.jobs import Event
     from mlscale.core.runs import Run
     from mlscale.rl.atari.agents.base import AgentEntry
@@ -245,9 +246,7 @@ def _failure(failures: Sequence[Failed], num_jobs: int, result: Result) -> Excep
     return error
 
 
-def _summarise(
-    config: EvalConfig, run: Run, reference: Reference, entry: AgentEntry
-) -> Result:
+def _summarise(config: EvalConfig, run: Run, reference: Reference, entry: AgentEntry) -> Result:
     """Score the finished (game, seed) pairs of the run."""
     episodes = _complete_pairs(run.records, config)
     protocol = dataclasses.asdict(resolve_protocol(config))

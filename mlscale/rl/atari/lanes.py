@@ -138,9 +138,7 @@ class Lane:
         if self.start is None:
             raise RuntimeError("no episode is being played")
         self.playing = False
-        return Episode(
-            episode=self.start.episode, score=self._score, frames=self._frames, end=end
-        )
+        return Episode(episode=self.start.episode, score=self._score, frames=self._frames, end=end)
 
 
 def make_emulator(game: str, protocol: Protocol, num_envs: int = 1, num_threads: int = 1) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mlscale.core.results import Result
@@ -15,6 +14,8 @@ from mlscale.rl.atari.scoring import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from mlscale.core.runs import Run
     from mlscale.rl.atari.config import Conventions
     from mlscale.rl.atari.records import Reference

@@ -86,8 +86,7 @@ def _alternate(groups: list[Group], queue: deque[EpisodeStart]) -> Iterator[Epis
     pulsed_s = time.monotonic()
     while any(group.busy for group in groups):
         for group in groups:
-            for episode in group.collect(queue):
-                yield episode
+            yield from group.collect(queue)
             group.send()
         if not any(group.playing for group in groups):
             resets = [reset for group in groups for reset in group.resets]
@@ -166,8 +165,8 @@ class Group:
         """Ask the agent for actions and start the lanes' next step."""
         if not self.playing:
             return
-        actions_N = self._ask(lambda: self._agent.act(self._observations_NFHW))
-        actions_N = check_actions(actions_N, len(self._lanes), self._num_actions)
+        answer = self._ask(lambda: self._agent.act(self._observations_NFHW))
+        actions_N = check_actions(answer, len(self._lanes), self._num_actions)
         for action, lane in zip(actions_N.tolist(), self._lanes, strict=True):
             if lane.playing:
                 lane.send(action)
@@ -184,7 +183,7 @@ class Group:
             ) from error
 
 
-def check_actions(actions_N: Any, num_lanes: int, num_actions: int) -> NDArray[np.integer[Any]]:
+def check_actions(answer: Any, num_lanes: int, num_actions: int) -> NDArray[np.integer[Any]]:
     """Return the agent's answer as an array of legal action indices.
 
     The emulator hangs for ever on an action it does not know, so this comes before it.
@@ -192,7 +191,7 @@ def check_actions(actions_N: Any, num_lanes: int, num_actions: int) -> NDArray[n
     Raises:
         WorkFailed: The answer has the wrong shape or type, or an action is out of range.
     """
-    actions_N = np.asarray(actions_N)
+    actions_N: NDArray[np.integer[Any]] = np.asarray(answer)
     if actions_N.shape != (num_lanes,):
         raise WorkFailed(
             f"the agent returned actions of shape {actions_N.shape}, not ({num_lanes},)",

@@ -33,8 +33,6 @@ def read_agents(file: Path, run: Run) -> list[AgentRuns]:
     if table.ignored_columns:
         run.note(f"{table.source}: columns not used: {', '.join(table.ignored_columns)}")
     return [
-        AgentRuns(
-            agent=agent.agent, scores=agent.scores, frames=agent.frames, origin=table.source
-        )
+        AgentRuns(agent=agent.agent, scores=agent.scores, frames=agent.frames, origin=table.source)
         for agent in table.agents
     ]

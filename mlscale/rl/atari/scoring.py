@@ -101,9 +101,7 @@ def score_agents(
     return {
         "agents": [_describe(runs, config, reference) for runs in agents],
         "profiles": _profiles(agents, config, reference),
-        "improvement": [
-            _improvement(x, y, config) for x in agents for y in agents if x is not y
-        ],
+        "improvement": [_improvement(x, y, config) for x in agents for y in agents if x is not y],
     }
 
 
@@ -143,7 +141,9 @@ def notes_on(tables: Mapping[str, Any], reference: Reference) -> list[str]:
         if 0 < agent["num_resamples"] < agent["resamples_wanted"]
     ]
     if reduced:
-        notes.append(f"fewer bootstrap resamples than asked for, over so many runs: {', '.join(reduced)}")
+        notes.append(
+            f"fewer bootstrap resamples than asked for, over so many runs: {', '.join(reduced)}"
+        )
     notes += [
         f"{agent['agent']}: {caveat}" for agent in tables["agents"] for caveat in agent["caveats"]
     ]

@@ -20,7 +20,7 @@ def minimal_actions(game: str) -> tuple[int, ...]:
 
     ALEInterface.setLoggerMode(LoggerMode.Error)
     emulator = ALEInterface()
-    emulator.loadROM(roms.get_rom_path(game))
+    emulator.loadROM(str(roms.get_rom_path(game)))
     return tuple(int(action.value) for action in emulator.getMinimalActionSet())
 
 

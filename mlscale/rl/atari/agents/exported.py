@@ -52,7 +52,9 @@ def _fixed_batch(program: ExportedProgram, path: Path) -> int | None:
     """Return the batch size the program was exported with, or None when any will do."""
     import torch
 
-    inputs = [node for node in program.graph.nodes if node.name in program.graph_signature.user_inputs]
+    inputs = [
+        node for node in program.graph.nodes if node.name in program.graph_signature.user_inputs
+    ]
     value = inputs[0].meta["val"] if len(inputs) == 1 else None
     if value is None or tuple(value.shape[1:]) != FRAMES_SHAPE or value.dtype != torch.uint8:
         raise UserError(
@@ -69,6 +71,6 @@ def _in_batches(module: Callable[[Tensor], Tensor], size: int) -> Callable[[Tens
     def network(frames_NFHW: Tensor) -> Tensor:
         num = len(frames_NFHW)
         padded = torch.nn.functional.pad(frames_NFHW, (0, 0, 0, 0, 0, 0, 0, -num % size))
-        return torch.cat([module(part) for part in padded.split(size)])[:num]
+        return torch.cat([module(part) for part in torch.split(padded, size)])[:num]
 
     return network
