@@ -50,9 +50,9 @@ def draw(document: dict[str, Any], console: Console) -> None:
     checks = document["tables"]["checks"]
     for check in checks:
         table.add_row(MARKS[check["state"]], check["name"], check["found"])
-    console.print(table, markup=False)
+    console.print(table)
     mends = [check for check in checks if check["mend"]]
     if mends:
-        console.print("\nto add what is missing:", markup=False)
+        console.print("\nto add what is missing:")
     for check in mends:
-        console.print(f"  {check['name']}: {check['mend']}", markup=False, soft_wrap=True)
+        console.print(f"  {check['name']}: {check['mend']}", soft_wrap=True)

@@ -43,19 +43,23 @@ def execute(study_name: str, config: Any, common: Common, *, name: str = "run") 
         with reporter, _terminated_like_interrupted():
             result: Result = load(study.run)(config, run)
     except KeyboardInterrupt:
-        run.finish(Result(study=study.name, status="interrupted"))
+        _record_failure(run, Result(study=study.name, status="interrupted"))
         raise Interrupted("interrupted; what was done is kept", _resume_hint(run)) from None
     except MlscaleError as error:
         if isinstance(error, UserError) and error.partial is None:
-            run.discard_if_empty()
+            run.withdraw()
             raise
         partial = error.partial or Result(study=study.name, status="failed")
         document = _record_failure(run, partial)
         if document is not None and partial.tables:
             _show(study, document, run, common)
         raise
-    _show(study, run.finish(result), run, common)
-    if result.status != "complete":
+    except Exception:
+        _record_failure(run, Result(study=study.name, status="failed"))
+        raise
+    document = run.finish(result)
+    _show(study, document, run, common)
+    if document["status"] != "complete":
         raise SystemExit(1)
 
 
@@ -86,7 +90,7 @@ def _terminated_like_interrupted() -> Iterator[None]:
 
 
 def _record_failure(run: Run, partial: Result) -> dict[str, Any] | None:
-    """Write a failed result; when even that fails (a full disk), the first error stands."""
+    """Write the result of work cut short; if even that fails (a full disk), the error stands."""
     try:
         return run.finish(partial)
     except MlscaleError:

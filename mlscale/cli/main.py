@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
 import traceback
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.exceptions import TyperException
@@ -50,7 +51,22 @@ def root(
 
 def main() -> None:
     """Run the command line and exit."""
-    sys.exit(run_command(sys.argv[1:]))
+    sys.stdout = sys.stdout or io.StringIO()  # None when it came closed, as by >&-
+    sys.stderr = sys.stderr or io.StringIO()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a bar that ASCII lacks is no reason to fail
+    code = run_command(sys.argv[1:])
+    for stream in (sys.stdout, sys.stderr):
+        _flush_or_drop(stream)
+    sys.exit(code)
+
+
+def _flush_or_drop(stream: TextIO) -> None:
+    """Write out what is buffered; what cannot be written must not fail again at exit."""
+    try:
+        stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def run_command(arguments: list[str]) -> int:
@@ -78,7 +94,6 @@ def run_command(arguments: list[str]) -> int:
 def _unforeseen(error: Exception, *, debug: bool) -> int:
     """Tell apart a reader that has gone (as in `| head`), a full disk, and a bug."""
     if isinstance(error, BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
         return 1
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return _fail(str(error), "free some space, then run it again", 1, debug=debug)
@@ -103,7 +118,7 @@ def _usage_message(error: TyperException) -> tuple[str, str | None]:
     hint = f"`{path} --help` shows what there is"
     if found:
         text = text[: found.start()]
-        names = re.findall(r"[-\w]+", found["names"])
+        names = re.findall(r"[-\w]+(?:\.[-\w]+)*", found["names"])
         close = nearest(text.rpartition(" ")[2].strip("'"), names) or names[0]
         hint = f"did you mean {close}? {hint}"
     return _lower_first(text.rstrip(".")), hint

@@ -11,11 +11,19 @@ import inspect
 import json
 import typing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlscale.core.config import REQUIRED, field_types, flag_name, from_dict, to_dict, without_none
+from mlscale.core.config import (
+    REQUIRED,
+    choices_of,
+    field_types,
+    flag_name,
+    from_dict,
+    to_dict,
+    without_none,
+)
 from mlscale.core.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
@@ -110,13 +118,13 @@ def resolve(
     Raises:
         UserError: The preset, a key or a value is not legal.
     """
-    values: dict[str, Any] = {}
+    values = _nested_defaults(config_type)
     if preset is not None:
         if preset not in presets:
             raise unknown_name(
                 "preset", preset, presets, listing=f"presets: {', '.join(sorted(presets))}"
             )
-        values = to_dict(presets[preset]())
+        _merge(values, to_dict(presets[preset]()))
     if file is not None:
         _merge(values, _read_config(file))
     flags: dict[str, Any] = {}
@@ -130,8 +138,18 @@ def resolve(
     _merge(values, _from_flags(config_type, flags))
     for field in dataclasses.fields(config_type):
         if field.default is field.default_factory is REQUIRED and field.name not in values:
-            raise UserError(f"{flag_name(field.name)} is required", str(field.metadata["help"]))
+            shown = _metavar(field) if field.metadata.get("argument") else flag_name(field.name)
+            raise UserError(f"{shown} is required", str(field.metadata["help"]))
     return from_dict(config_type, values, where=str(file) if file else "settings")
+
+
+def _nested_defaults(config_type: type[DataclassInstance]) -> dict[str, Any]:
+    """Return the defaults of nested configurations, for a flag to change one field of them."""
+    return {
+        field.name: to_dict(field.default)
+        for field in dataclasses.fields(config_type)
+        if dataclasses.is_dataclass(field.default) and not isinstance(field.default, type)
+    }
 
 
 def _merge(base: dict[str, Any], update: dict[str, Any]) -> None:
@@ -155,33 +173,37 @@ def _read_config(file: Path) -> dict[str, Any]:
 
 
 def _from_flags(config_type: type, flags: dict[str, Any]) -> dict[str, Any]:
-    """Split comma-separated flags of tuple fields; the rest are values already."""
+    """Turn the text of tuples and choices into their types; the rest are values already."""
     hints = field_types(config_type)
     plain: dict[str, Any] = {}
     for name, value in flags.items():
+        item = _tuple_item(hints[name])
         if isinstance(value, dict):
             plain[name] = _from_flags(hints[name], value)
-        elif _tuple_item(hints[name]) is not None and isinstance(value, str):
-            item = _tuple_item(hints[name])
-            plain[name] = [_convert(part, item, name) for part in value.split(",") if part.strip()]
+        elif item is not None:
+            parts = value.split(",") if isinstance(value, str) else value
+            plain[name] = [_convert(part.strip(), item, name) for part in parts if part.strip()]
         else:
-            plain[name] = list(value) if isinstance(value, tuple) else value
+            plain[name] = _as_choice(value, hints[name])
     return plain
 
 
 def _convert(text: str, item: Any, name: str) -> Any:
     try:
-        return text.strip() if item is str else item(text.strip())
+        return _as_choice(text, item) if choices_of(item) else item(text)
     except ValueError:
-        raise UserError(f"{flag_name(name)}: {text.strip()!r} is not {item.__name__}") from None
+        raise UserError(f"{flag_name(name)}: {text!r} is not {item.__name__}") from None
+
+
+def _as_choice(value: Any, annotation: Any) -> Any:
+    """Return the choice written as `value`; anything else is left to `check_fields`."""
+    return {str(choice): choice for choice in choices_of(annotation)}.get(value, value)
 
 
 def _tuple_item(annotation: Any) -> Any:
     """Return the item type of `tuple[item, ...]` (or of it or None), else None."""
-    for candidate in (annotation, *typing.get_args(annotation)):
-        if typing.get_origin(candidate) is tuple:
-            return typing.get_args(candidate)[0]
-    return None
+    annotation = without_none(annotation)
+    return typing.get_args(annotation)[0] if typing.get_origin(annotation) is tuple else None
 
 
 def _parameters(config_type: type[DataclassInstance], prefix: str) -> list[inspect.Parameter]:
@@ -199,29 +221,30 @@ def _parameters(config_type: type[DataclassInstance], prefix: str) -> list[inspe
 
 
 def _argument(field: dataclasses.Field[Any], annotation: Any) -> inspect.Parameter:
-    required = field.default is REQUIRED
-    many = _tuple_item(annotation) is not None
-    kind = list[str] if many else str if annotation is Path else annotation
+    """Return an argument that may be left out, since a --config file may hold it."""
+    kind: Any = str if without_none(annotation) is Path else without_none(annotation)
+    if _tuple_item(annotation) is not None:
+        kind = list[str]
     shown = typer.Argument(
-        help=field.metadata["help"],
-        metavar=field.metadata.get("metavar"),
-        show_default=False,
+        help=_help(field, annotation), metavar=_metavar(field), show_default=False
     )
-    if required:
-        return _keyword(field.name, Annotated[kind, shown])
     return _keyword(field.name, Annotated[kind | None, shown], None)
+
+
+def _metavar(field: dataclasses.Field[Any]) -> str:
+    return str(field.metadata.get("metavar") or field.name.upper())
 
 
 def _option(field: dataclasses.Field[Any], annotation: Any, prefix: str) -> inspect.Parameter:
     dotted = prefix + field.name
     flag = "--" + dotted.replace("_", "-")
-    is_bool = annotation is bool
-    choices = typing.get_args(annotation) if typing.get_origin(annotation) is Literal else ()
+    is_bool = without_none(annotation) is bool
+    choices = [str(choice) for choice in choices_of(annotation)]
     shown = typer.Option(
         f"{flag}/--{prefix}no-{field.name.replace('_', '-')}" if is_bool else flag,
         help=_help(field, annotation),
         metavar="|".join(choices) or field.metadata.get("metavar"),
-        autocompletion=(lambda: list(choices)) if choices else None,
+        autocompletion=(lambda: choices) if choices else None,
         show_default=False,
     )
     kind = without_none(annotation)

@@ -14,6 +14,7 @@ from mlscale.cli.options import Common, takes
 from mlscale.cli.render import make_console, print_document
 from mlscale.cli.studies import find_study, load
 from mlscale.core.config import Seeded, from_dict, opt
+from mlscale.core.errors import UserError
 from mlscale.core.results import Result
 from mlscale.core.runs import RUNS_FOLDER, list_runs, read_run
 
@@ -36,7 +37,7 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, show 
 class ListConfig(Seeded):
     """Settings of `mlscale runs list`."""
 
-    root: Path = opt(RUNS_FOLDER, help="Folder to look below.", argument=True, metavar="[FOLDER]")
+    root: Path = opt(RUNS_FOLDER, help="Folder to look below.", argument=True, metavar="FOLDER")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +66,8 @@ def show_command(config: RunConfig, common: Common) -> None:
     if stored.status == "complete":
         load(find_study(stored.study).render)(stored.result, console)
     else:
-        console.print(f"{stored.study}: {stored.status}", markup=False)
-        console.print(f"go on with: mlscale runs resume {stored.path}", markup=False)
+        console.print(f"{stored.study}: {stored.status}")
+        console.print(f"go on with: mlscale runs resume {stored.path}")
 
 
 @app.command("resume")
@@ -77,11 +78,19 @@ def resume_command(config: RunConfig, common: Common) -> None:
     study = find_study(stored.study)
     where = str(stored.path / "config.json")
     study_config = from_dict(load(study.config), stored.config, where=where)
+    if common.out is not None and common.out.resolve() != stored.path.resolve():
+        raise UserError("a run goes on in its own directory", "leave --out away")
     execute(study.name, study_config, dataclasses.replace(common, out=stored.path))
 
 
 def run_list(config: ListConfig, run: Run) -> Result:
-    """Return one row per run below the folder."""
+    """Return one row per run below the folder.
+
+    Raises:
+        UserError: The folder is not there, and is not the default one before its first run.
+    """
+    if not config.root.is_dir() and config.root != RUNS_FOLDER:
+        raise UserError(f"{config.root}: no such directory")
     rows = [
         {
             "run": str(stored.path),
@@ -99,7 +108,7 @@ def draw_list(document: dict[str, Any], console: Console) -> None:
     """Draw the runs as a table."""
     rows = document["tables"]["runs"]
     if not rows:
-        console.print("no runs here", markup=False)
+        console.print("no runs here")
         return
     table = Table(box=None, pad_edge=False)
     for column, justify in RUN_COLUMNS.items():

@@ -41,22 +41,55 @@ def save_checkpoint(
 
     target, temporary = folder / str(step), folder / f".{step}.tmp"
     with writing(target):
-        shutil.rmtree(temporary, ignore_errors=True)
+        _remove_leftovers(folder)
         temporary.mkdir(parents=True)
         try:
-            contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
-            write_atomic(temporary / "tensors.safetensors", save(contiguous))
+            write_atomic(temporary / "tensors.safetensors", save(_unshared(tensors)))
             write_atomic(temporary / "state.json", to_json(dict(state)))
-            if target.exists():
-                shutil.rmtree(target)
+            _set_aside(target)
             temporary.replace(target)
             _sync_folder(folder)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
+            _put_back(target)
             raise
-    for old in checkpoint_steps(folder)[:-KEEP]:
-        shutil.rmtree(folder / str(old), ignore_errors=True)
+        for old in checkpoint_steps(folder)[:-KEEP]:
+            _set_aside(folder / str(old))
+        _remove_leftovers(folder)
     return target
+
+
+def _unshared(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return contiguous tensors, with a copy of each that shares memory with one before it."""
+    seen: set[int] = set()
+    unshared = {}
+    for name, tensor in tensors.items():
+        memory = tensor.untyped_storage().data_ptr()
+        unshared[name] = tensor.clone() if memory in seen else tensor
+        unshared[name] = unshared[name].contiguous()
+        seen.add(memory)
+    return unshared
+
+
+def _set_aside(checkpoint: Path) -> None:
+    """Hide a checkpoint under another name: a kill while files go must leave none half there."""
+    if checkpoint.exists():
+        checkpoint.replace(_aside(checkpoint))
+
+
+def _put_back(checkpoint: Path) -> None:
+    if _aside(checkpoint).exists() and not checkpoint.exists():
+        _aside(checkpoint).replace(checkpoint)
+
+
+def _aside(checkpoint: Path) -> Path:
+    return checkpoint.with_name(f".{checkpoint.name}.old")
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove hidden folders: checkpoints set aside, and those a kill left half-written."""
+    for entry in folder.glob(".*"):
+        shutil.rmtree(entry, ignore_errors=True)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -7,8 +7,10 @@ run's `config.json`. Standard library only: this is imported by `--help`.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
+import math
 import operator
 import types
 import typing
@@ -67,19 +69,25 @@ def field_types(config_type: type) -> dict[str, Any]:
 
 
 def check_fields(config: DataclassInstance) -> None:
-    """Check every field of `config` against its declared bounds.
+    """Check every field of `config`, and each item of its tuples, against what was declared.
 
     Raises:
-        UserError: A value lies outside its bounds or is not one of its choices.
+        UserError: A value lies outside its bounds, is not finite, or is not one of its choices.
     """
     for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        _check_choice(field.name, field_types(type(config))[field.name], value)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            _check_bounds(field.name, value, field.metadata)
+        annotation, value = field_types(type(config))[field.name], getattr(config, field.name)
+        items = value if isinstance(value, tuple) else (value,)
+        if value is None and type(None) in typing.get_args(annotation):
+            continue
+        for item in items:
+            _check_choice(field.name, choices_of(annotation), item)
+            if isinstance(item, int | float) and not isinstance(item, bool):
+                _check_bounds(field.name, item, field.metadata)
 
 
 def _check_bounds(name: str, value: float, bounds: typing.Mapping[str, Any]) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UserError(f"{flag_name(name)} must be a finite number, got {value}")
     checks = (
         ("ge", "at least", operator.ge),
         ("gt", "more than", operator.gt),
@@ -91,13 +99,21 @@ def _check_bounds(name: str, value: float, bounds: typing.Mapping[str, Any]) -> 
             raise UserError(f"{flag_name(name)} must be {words} {limit}, got {value}")
 
 
-def _check_choice(name: str, annotation: Any, value: Any) -> None:
-    if typing.get_origin(annotation) is Literal and value not in typing.get_args(annotation):
-        choices = [str(choice) for choice in typing.get_args(annotation)]
-        close = nearest(str(value), choices)
+def choices_of(annotation: Any) -> tuple[Any, ...]:
+    """Return the choices of a Literal, or of a tuple of them or one that may be None; else ()."""
+    annotation = without_none(annotation)
+    if typing.get_origin(annotation) is tuple:
+        annotation = typing.get_args(annotation)[0]
+    return typing.get_args(annotation) if typing.get_origin(annotation) is Literal else ()
+
+
+def _check_choice(name: str, choices: tuple[Any, ...], value: Any) -> None:
+    if choices and value not in choices:
+        listed = [str(choice) for choice in choices]
+        close = nearest(str(value), listed)
         raise UserError(
             f"{flag_name(name)} cannot be {value!r}",
-            (f"did you mean {close!r}? " if close else "") + f"choices: {', '.join(choices)}",
+            (f"did you mean {close!r}? " if close else "") + f"choices: {', '.join(listed)}",
         )
 
 
@@ -179,7 +195,8 @@ def _coerce_scalar(value: Any, annotation: Any, where: str) -> Any:
     if annotation is Path and isinstance(value, str):
         return Path(value)
     if annotation is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        with contextlib.suppress(OverflowError):  # refused below, as no float
+            value = float(value)
     if not isinstance(value, annotation) or (isinstance(value, bool) and annotation is not bool):
         raise UserError(f"{where} must be {annotation.__name__}, got {value!r}")
     return value
@@ -194,3 +211,7 @@ class Seeded:
     """
 
     seed: int = opt(0, help="Seed of every random draw.", ge=0)
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        check_fields(self)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from mlscale.core.errors import UserError, unknown_name
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
@@ -13,9 +15,9 @@ def check_device_name(name: str) -> None:
     Raises:
         UserError: It is none of auto, cpu, cuda, cuda:N, mps.
     """
-    kind, _, index = name.partition(":")
-    if kind not in DEVICES or (index and not (kind == "cuda" and index.isdigit())):
-        raise unknown_name("device", name, DEVICES, listing=f"choices: {', '.join(DEVICES)}")
+    if name not in DEVICES and not re.fullmatch("cuda:[0-9]+", name):
+        listing = f"choices: {', '.join(DEVICES)}, cuda:N"
+        raise unknown_name("device", name, DEVICES, listing=listing)
 
 
 def resolve_device(name: str) -> str:

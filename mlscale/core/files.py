@@ -54,6 +54,15 @@ def write_atomic(path: Path, content: bytes | str) -> None:
             raise
 
 
-def to_json(value: Any, *, indent: int | None = 2) -> str:
-    """Return `value` as strict JSON text: a NaN or an infinity is an error, not a token."""
-    return json.dumps(value, indent=indent, allow_nan=False, ensure_ascii=False)
+def to_json(value: Any, *, indent: int | None = 2, encoding: str = "utf-8") -> str:
+    """Return `value` as strict JSON text: a NaN or an infinity is an error, not a token.
+
+    Everything outside ASCII is escaped where `encoding` cannot hold the text, as when a file
+    name that is not Unicode comes in, so that it can always be written and read back.
+    """
+    text = json.dumps(value, indent=indent, allow_nan=False, ensure_ascii=False)
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return json.dumps(value, indent=indent, allow_nan=False)
+    return text

@@ -45,7 +45,7 @@ class MetricsLog:
                 remaining = memoryview(line)
                 while remaining:
                     remaining = remaining[os.write(self._file, remaining) :]
-            except OSError:
+            except BaseException:  # Ctrl-C too may come in the middle of a line
                 os.ftruncate(self._file, start)
                 raise
 
@@ -73,13 +73,19 @@ def read_records(path: Path) -> list[dict[str, Any]]:
     """Return the records of a metrics file; a last line cut off by a crash is left out.
 
     Raises:
-        UserError: A line other than a torn last one is not a JSON object.
+        UserError: The file cannot be read, or a line other than a torn last one is no JSON object.
     """
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except FileNotFoundError:
-        return []
+    lines = _read(path).split(b"\n")
     return [_record(path, number, line) for number, line in enumerate(lines[:-1], start=1)]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
 
 
 def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
@@ -97,9 +103,7 @@ def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
 
 def drop_torn_line(path: Path) -> bool:
     """Cut off a last line that a crash left without its end; return whether there was one."""
-    if not path.exists():
-        return False
-    content = path.read_bytes()
+    content = _read(path)
     keep = content.rfind(b"\n") + 1
     if keep == len(content):
         return False

@@ -60,11 +60,16 @@ def to_document(
     elapsed_s: float,
     environment: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the `result.json` document: plain values, every NaN or infinity as null."""
+    """Return the `result.json` document: plain values, every NaN or infinity as null.
+
+    A complete result with a metric that is NaN or infinite has diverged: its status is "failed".
+    """
+    values = [metric.value for metric in result.metrics.values()]
+    diverged = any(value is not None and not math.isfinite(value) for value in values)
     return {
         "schema": SCHEMA,
         "study": result.study,
-        "status": result.status,
+        "status": "failed" if diverged and result.status == "complete" else result.status,
         "seed": seed,
         "config": clean(config),
         "protocol": clean(result.protocol),

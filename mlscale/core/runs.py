@@ -18,7 +18,7 @@ from mlscale.core.errors import UserError
 from mlscale.core.files import to_json, write_atomic, writing
 from mlscale.core.metrics_log import MetricsLog, drop_torn_line, read_records
 from mlscale.core.reporter import Reporter, Silent
-from mlscale.core.results import Result, to_document
+from mlscale.core.results import Result, clean, to_document
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -53,12 +53,15 @@ class Run:
         self._started_s = time.monotonic()
         self._log: MetricsLog | None = None
         self._is_new = False
+        self._earlier_result: str | None = None
 
     def log(self, record: Mapping[str, Any]) -> None:
-        """Append a flat record to `metrics.jsonl` and keep it in `records`."""
+        """Append a flat record to `metrics.jsonl` and keep it in `records`, as it reads back."""
+        record = clean(record)
         if self._log is not None:
             self._log.append(record)
         self.records.append(dict(record))
+        self._earlier_result = None
 
     def note(self, text: str) -> None:
         """Say once what was skipped, defaulted or approximated; it goes into the result too."""
@@ -78,25 +81,32 @@ class Run:
 
     def finish(self, result: Result, *, device: str = "cpu") -> dict[str, Any]:
         """Write `result.json` and return the document it holds."""
-        if self._log is not None:
-            self._log.close()
-            self._log = None
+        self._close_log()
         document = self._document(result, device)
         if self.path is not None:
             write_atomic(self.path / "result.json", to_json(document) + "\n")
         return document
 
-    def discard_if_empty(self) -> None:
-        """Remove a directory this run created when nothing was measured in it."""
-        if self.path is None or not self._is_new or self.records:
+    def withdraw(self) -> None:
+        """Undo `begin` when the work was refused: nothing was measured or written since.
+
+        A directory that this run created is removed; one it reopened has its result back.
+        """
+        if self.path is None or self.artifacts:
             return
-        if self._log is not None:
-            self._log.close()
-            self._log = None
-        for name in ("metrics.jsonl", "config.json", "result.json"):
-            (self.path / name).unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # the user's own files are in it
-            self.path.rmdir()
+        self._close_log()
+        if self._earlier_result is not None:
+            write_atomic(self.path / "result.json", self._earlier_result)
+        elif self._is_new and not self.records:
+            for name in ("metrics.jsonl", "config.json", "result.json"):
+                (self.path / name).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # the user's own files are in it
+                self.path.rmdir()
+
+    def _close_log(self) -> None:
+        log, self._log = self._log, None
+        if log is not None:
+            log.close()
 
     def begin(self) -> None:
         """Write what is known before the work, so that a killed run can be told and resumed."""
@@ -108,6 +118,8 @@ class Run:
             self.note("the last line of metrics.jsonl was cut short by a crash and is dropped")
         self.records = read_records(metrics)
         write_atomic(self.path / "config.json", to_json(to_dict(self.config)) + "\n")
+        with contextlib.suppress(FileNotFoundError):
+            self._earlier_result = (self.path / "result.json").read_text(encoding="utf-8")
         unfinished = Result(study=self.study, status="unfinished")
         document = to_json(self._document(unfinished, "")) + "\n"
         write_atomic(self.path / "result.json", document)
@@ -146,25 +158,31 @@ def open_run(
     Raises:
         UserError: `out` cannot be written, is not a run directory, or holds another run.
     """
-    path = out or _default_path(study, name, int(getattr(config, "seed", 0)))
-    if path.exists():
-        _check_same_run(path, study, config)
+    path = out or _make_default(study, name, int(getattr(config, "seed", 0)))
     with writing(path):
+        if path.exists():
+            _check_same_run(path, study, config)
         path.mkdir(parents=True, exist_ok=True)
     run = Run(study, config, path, reporter)
     run.begin()
     return run
 
 
-def _default_path(study: str, name: str, seed: int) -> Path:
+def _make_default(study: str, name: str, seed: int) -> Path:
+    """Create the default directory, and none that another run created in the same second."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     label = re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-")[:40] or "run"
     base = RUNS_FOLDER / study / f"{stamp}-{label}-s{seed}"
     path, number = base, 1
-    while path.exists():
-        number += 1
-        path = base.with_name(f"{base.name}-{number}")
-    return path
+    with writing(base):
+        while True:
+            try:
+                path.mkdir(parents=True)
+            except FileExistsError:
+                number += 1
+                path = base.with_name(f"{base.name}-{number}")
+            else:
+                return path
 
 
 def _check_same_run(path: Path, study: str, config: DataclassInstance) -> None:
@@ -188,13 +206,22 @@ def _check_same_run(path: Path, study: str, config: DataclassInstance) -> None:
 
 
 def changed_fields(config: DataclassInstance, earlier: Mapping[str, Any]) -> list[str]:
-    """Return the fields that differ and may not: all but those marked `may_change`."""
+    """Return the fields that differ and may not: all but those marked `may_change`.
+
+    A field of a nested configuration is named with dots, as its flag is.
+    """
     now = to_dict(config)
-    return [
-        field.name
-        for field in dataclasses.fields(config)
-        if now[field.name] != earlier.get(field.name) and not field.metadata.get("may_change")
-    ]
+    changed = []
+    for field in dataclasses.fields(config):
+        value, before = getattr(config, field.name), earlier.get(field.name)
+        if now[field.name] == before or field.metadata.get("may_change"):
+            continue
+        nested = dataclasses.is_dataclass(value) and not isinstance(value, type)
+        if nested and isinstance(before, Mapping):
+            changed += [f"{field.name}.{name}" for name in changed_fields(value, before)]
+        else:
+            changed.append(field.name)
+    return changed
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,7 +254,10 @@ def read_run(path: Path) -> StoredRun:
     result = _read_object(path / "result.json")
     config = _read_object(path / "config.json")
     if "study" not in result or "status" not in result:
-        raise UserError(f"{path / 'result.json'} is not a result of mlscale")
+        raise UserError(
+            f"{path / 'result.json'} is not a result of mlscale",
+            "choose an empty or new directory with --out DIR",
+        )
     return StoredRun(
         path=path,
         study=str(result["study"]),
@@ -239,7 +269,9 @@ def read_run(path: Path) -> StoredRun:
 
 def _read_object(path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+        if not isinstance(document, dict):
+            raise ValueError("not a JSON object")
     except FileNotFoundError:
         raise UserError(
             f"{path.parent} is not a run directory: it has no {path.name}",
@@ -249,9 +281,11 @@ def _read_object(path: Path) -> dict[str, Any]:
         raise UserError(
             f"{path} is damaged: {error}", "start again in another directory with --out DIR"
         ) from None
-    if not isinstance(document, dict):
-        raise UserError(f"{path} is damaged: not a JSON object")
     return document
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
 def list_runs(root: Path = RUNS_FOLDER) -> list[StoredRun]:

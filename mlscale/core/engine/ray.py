@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import socket
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 # Records are small and travel beside the object store, so a local cluster needs the least of it.
 _LOCAL_STORE_BYTES = 100_000_000
+
+_CONNECT_TIMEOUT_S = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,9 +144,12 @@ def _next_event(ray: Any, stream: Any, tries: Tries) -> tuple[Event | None, bool
 
 
 def _connect(ray: Any, address: str, options: Mapping[str, Any]) -> None:
+    host, _, port = address.rpartition("://")[2].rpartition(":")
     try:
+        if port.isdecimal():  # Ray itself goes on knocking at a closed door for many minutes
+            socket.create_connection((host, int(port)), timeout=_CONNECT_TIMEOUT_S).close()
         ray.init(address=address, **options)
-    except ConnectionError as error:
+    except OSError as error:
         raise UserError(
             f"there is no Ray cluster at {address}",
             "start one with `ray start --head`, or leave the address out for a local one",

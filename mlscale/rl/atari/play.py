@@ -70,14 +70,12 @@ def play_episodes(
     num_lanes = min(max_lanes, len(queue))
     if num_lanes == 0:
         return
-    sizes = [size for size in (num_lanes - num_lanes // 2, num_lanes // 2) if size]
     with ThreadPoolExecutor(max_workers=2, thread_name_prefix="reset") as resetter:
-        groups = [
-            Group([Lane(game, protocol, resetter) for _ in range(size)], make_agent(), num_actions)
-            for size in sizes
-        ]
-        for group in groups:
-            group.fill(queue)
+        lanes = list(resetter.map(lambda _: Lane(game, protocol, resetter), range(num_lanes)))
+        halves = (lanes[::2], lanes[1::2])
+        groups = [Group(half, make_agent(), num_actions) for half in halves if half]
+        for lane in lanes:
+            lane.begin(queue.popleft())
         yield from _alternate(groups, queue)
 
 
@@ -112,12 +110,6 @@ class Group:
         self._observations_NFHW = np.zeros((len(lanes), *OBSERVATION_SHAPE), dtype=np.uint8)
         self._finished_frames = 0
         self._ask(lambda: agent.reset(len(lanes)))
-
-    def fill(self, queue: deque[EpisodeStart]) -> None:
-        """Give every free lane the next episode, as long as there are any."""
-        for lane in self._lanes:
-            if queue and not lane.playing and lane.resetting is None:
-                lane.begin(queue.popleft())
 
     @property
     def playing(self) -> bool:
