@@ -278,7 +278,7 @@ def test_closed_streams_do_not_change_the_exit_code() -> None:
 
 
 FAKE = """
-import sys, time
+import signal, time
 from dataclasses import dataclass
 from pathlib import Path
 from mlscale.cli import main, studies
@@ -302,6 +302,7 @@ def draw(document, console):
     console.print(document["tables"]["steps"])
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     fake = studies.Study(name="fake.slow", config="slow:Config", run="slow:run", render="slow:draw")
     studies.STUDIES += (fake,)
 
@@ -331,13 +332,16 @@ def test_a_stopped_run_can_be_resumed(
     process = subprocess.Popen(
         command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    give_up_s = time.monotonic() + 30
-    while not metrics.exists() or metrics.read_text().count("\n") < 2:
-        assert process.poll() is None
-        assert time.monotonic() < give_up_s
-        time.sleep(0.01)
-    process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    try:
+        give_up_s = time.monotonic() + 30
+        while not metrics.exists() or metrics.read_text().count("\n") < 2:
+            assert process.poll() is None
+            assert time.monotonic() < give_up_s
+            time.sleep(0.01)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
     assert (process.returncode, out) == (code, "")
     if status == "interrupted":
         assert err == (

@@ -272,4 +272,4 @@ def test_every_command_keeps_the_rules(command: Any) -> None:
     assert len(options) <= 25
     assert command.help
     for item in command.params:
-        assert re.fullmatch(r"[A-Z].*\.( \[(required|default: .+)\])?", item.help or ""), item.name
+        assert re.fullmatch(r"\S.*\.( \[(required|default: .+)\])?", item.help or ""), item.name

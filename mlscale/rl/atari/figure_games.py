@@ -5,6 +5,7 @@ An agent has the same colour and marker in every figure of a report.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -73,10 +74,11 @@ def _bars(axes: Axes, values: Sequence[float], span: LogRange) -> list[Any]:
         color=[broken if value >= 1 else below for _, value in shown],
     )
     _triangles(axes, [y for y, value in enumerate(values) if value < span.floor], span, below)
+    number_decades = 0.11 * math.log10(span.right / span.left)
     for y, value in enumerate(values):
         # Past the record line where it would cross the number.
         start = value if value >= span.floor else span.floor
-        crosses = 0.3 < start < 1
+        crosses = -number_decades < math.log10(start) < 0
         axes.annotate(
             percent(value),
             (1.0 if crosses else start, y),

@@ -61,7 +61,7 @@ def write_report(run: Run, result: Result, *, title: str) -> None:
         result: The result, with the tables of `scoring.score_agents`.
         title: The report's heading.
     """
-    if not result.tables.get("agents"):
+    if run.path is None or not result.tables.get("agents"):
         return
     agents = result.tables["agents"]
     sections = (
