@@ -16,11 +16,13 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NUM_ENVS = 8
 STICKY_PROB = 0.25
@@ -62,7 +64,9 @@ def mlscale_eval(game: str, policy: str, episodes: int, number_format: str = "fl
         network = acting_network(nature_cnn(), number_format)
 
     def make() -> Any:
-        return RandomAgent(task) if policy == "random" else NetworkAgent(network, FULL_ACTIONS, task)
+        if policy == "random":
+            return RandomAgent(task)
+        return NetworkAgent(network, FULL_ACTIONS, task)
 
     starts = [EpisodeStart(episode=n, emulator_seed=n, agent_seed=n) for n in range(episodes)]
     began_s = time.perf_counter()

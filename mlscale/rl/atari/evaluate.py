@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mlscale.core.engine.jobs import Event
+    from mlscale.core.results import Status
     from mlscale.core.runs import Run
     from mlscale.rl.atari.agents.base import AgentEntry
     from mlscale.rl.atari.config import EvalConfig
@@ -61,7 +62,8 @@ def run(config: EvalConfig, run: Run) -> Result:
     finished = _finished_records(run, jobs, config.episodes)
     _say_what_is_ahead(config, run, sum(map(len, finished.values())))
     failures = _play(config, run, jobs, finished, entry)
-    result = _summarise(config, run, reference, entry)
+    status: Status = "failed" if failures else "complete"
+    result = _summarise(config, run, reference, entry, status)
     if failures:
         raise _failure(failures, len(jobs), result)
     return result
@@ -241,17 +243,20 @@ def _failure(failures: Sequence[Failed], num_jobs: int, result: Result) -> Excep
     kind = UserError if isinstance(first.error, UserError) else WorkFailed
     others = f" ({len(failures)} of {num_jobs} jobs failed)" if num_jobs > 1 else ""
     error = kind(f"{first.job.key}: {first.error.message}{others}", first.error.hint)
-    error.partial = dataclasses.replace(result, status="failed")
+    error.partial = result
     error.worker_traceback = first.traceback
     return error
 
 
-def _summarise(config: EvalConfig, run: Run, reference: Reference, entry: AgentEntry) -> Result:
+def _summarise(
+    config: EvalConfig, run: Run, reference: Reference, entry: AgentEntry, status: Status
+) -> Result:
     """Score the finished (game, seed) pairs of the run."""
     episodes = _complete_pairs(run.records, config)
     protocol = dataclasses.asdict(resolve_protocol(config))
     if not episodes:
-        return Result(study=run.study, protocol=protocol | conventions(config, reference))
+        described = protocol | conventions(config, reference)
+        return Result(study=run.study, protocol=described, status=status)
     scores: dict[str, list[float]] = {}
     for (game, _), records in sorted(episodes.items()):
         scores.setdefault(game, []).append(float(np.mean([r["score"] for r in records])))
@@ -269,6 +274,7 @@ def _summarise(config: EvalConfig, run: Run, reference: Reference, entry: AgentE
         title=f"{entry.name} under the {config.protocol} protocol",
         protocol=protocol,
         played={game: _played(game, episodes) | {"scores": scores[game]} for game in scores},
+        status=status,
     )
 
 

@@ -16,6 +16,7 @@ from mlscale.rl.atari.scoring import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mlscale.core.results import Status
     from mlscale.core.runs import Run
     from mlscale.rl.atari.config import Conventions
     from mlscale.rl.atari.records import Reference
@@ -35,6 +36,7 @@ def outcome(
     title: str,
     protocol: Mapping[str, Any] | None = None,
     played: Mapping[str, Mapping[str, Any]] | None = None,
+    status: Status = "complete",
 ) -> Result:
     """Score agents and return the result, its report written.
 
@@ -46,6 +48,7 @@ def outcome(
         title: Title of the report.
         protocol: How the episodes were played, where they were played here.
         played: By ROM id, what to add to the game's row.
+        status: "failed" when some of the work is missing.
 
     Raises:
         UserError: An agent has no scores, or none that can be measured against anything.
@@ -62,6 +65,7 @@ def outcome(
         metrics=headline_metrics(tables),
         protocol={**(protocol or {}), **conventions(config, reference)},
         tables=tables,
+        status=status,
     )
     if config.report and run.path is not None:
         from mlscale.rl.atari.report import write_report

@@ -87,8 +87,7 @@ def _export(run: Run, agents: Sequence[Agent]) -> None:
     run.write("games.csv", to_csv(games_data(agents)))
     run.write("games.md", to_markdown(printed))
     run.write("games.tex", to_latex(printed))
-    if len(agents) > 1:
-        run.write("aggregates.csv", to_csv(aggregates_data(agents)))
+    run.write("aggregates.csv", to_csv(aggregates_data(agents)))
 
 
 def _cards(metrics: Mapping[str, Metric], agents: Sequence[Agent], choice: str) -> tuple[Card, ...]:

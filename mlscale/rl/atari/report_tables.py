@@ -194,25 +194,25 @@ def aggregates_data(agents: Sequence[Agent]) -> export.Table:
 
 
 def games_data(agents: Sequence[Agent]) -> export.Table:
-    """Return one row per game, ratios as ratios, for `games.csv`; aggregates in the footer."""
-    measures = ("score", "hns", "hwrns", "saber", "record_broken")
-    return _by_game(agents, measures, "{measure}", scale=1)
+    """Return one row per agent and game, ratios as ratios: `mlscale atari score` reads it too."""
+    measures = ("score", "random", "human", "record", "hns", "chns", "hwrns", "saber")
+    return Table.from_records(
+        [
+            {"agent": agent["agent"], "game": row["game"], "num_runs": row["seeds"]}
+            | {measure: row[measure] for measure in measures}
+            | {"record_broken": _yes_or_no(row["record_broken"])}
+            for agent in agents
+            for row in agent["games"]
+        ]
+    )
 
 
 def games_print(agents: Sequence[Agent]) -> export.Table:
     """Return one row per game, ratios in percent, for print; aggregates in the footer."""
     measures = ("score", "hns", "hwrns") if len(agents) == 1 else ("score", "hwrns")
-    return _by_game(agents, measures, "{title}", scale=100)
 
-
-_TITLES = {"score": "score", "hns": "HNS %", "hwrns": "HWRNS %", "saber": "SABER %"}
-
-
-def _by_game(
-    agents: Sequence[Agent], measures: Sequence[str], form: str, *, scale: float
-) -> export.Table:
     def header(agent: Agent, measure: str) -> str:
-        name = form.format(measure=measure, title=_TITLES.get(measure, measure))
+        name = _TITLES[measure]
         return f"{agent['agent']} {name}" if len(agents) > 1 else name
 
     records: dict[str, dict[str, Cell]] = {}
@@ -223,35 +223,31 @@ def _by_game(
                 {"game": row["name"], **{key: row[key] for key in ("random", "human", "record")}},
             )
             for measure in measures:
-                record[header(agent, measure)] = _exported(row[measure], measure, scale)
+                record[header(agent, measure)] = _in_percent(row[measure], measure)
     footer = [
         {"game": title}
         | {
-            header(agent, measure): scale * agent["aggregates"][f"{measure}_{name}"]["value"]
+            header(agent, measure): 100 * agent["aggregates"][f"{measure}_{name}"]["value"]
             for agent in agents
             for measure in measures
             if f"{measure}_{name}" in agent["aggregates"]
         }
         for name, title in STATISTICS.items()
     ]
-    return Table.from_records(list(records.values()), [*footer, _broken(agents, measures, header)])
-
-
-def _exported(value: Any, measure: str, scale: float) -> str | float | None:
-    if value is None or measure == "score":
-        return value  # type: ignore[no-any-return]  # a score or nothing
-    if measure == "record_broken":
-        return "yes" if value else "no"
-    return float(value) * scale
-
-
-def _broken(
-    agents: Sequence[Agent], measures: Sequence[str], header: Callable[[Agent, str], str]
-) -> dict[str, Cell]:
-    """Return the footer's count of records, below the column that tells of them."""
-    where = "record_broken" if "record_broken" in measures else "hwrns"
-    return {"game": "records broken (games)"} | {
-        header(agent, where): int(agent["aggregates"]["records_broken"]["value"])
+    broken: dict[str, Cell] = {"game": "records broken (games)"} | {
+        header(agent, "hwrns"): int(agent["aggregates"]["records_broken"]["value"])
         for agent in agents
         if "records_broken" in agent["aggregates"]
     }
+    return Table.from_records(list(records.values()), [*footer, broken])
+
+
+_TITLES = {"score": "score", "hns": "HNS %", "hwrns": "HWRNS %"}
+
+
+def _in_percent(value: float | None, measure: str) -> float | None:
+    return value if value is None or measure == "score" else 100 * value
+
+
+def _yes_or_no(broken: bool | None) -> str | None:
+    return None if broken is None else "yes" if broken else "no"

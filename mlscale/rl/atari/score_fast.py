@@ -29,7 +29,7 @@ BLOCK_BYTES = 4_000_000
 _TEXT_COLUMNS = ("agent", "game", "frames")
 
 
-class Doubt(Exception):  # noqa: N818 - not an error: the exact reader decides
+class Doubt(Exception):
     """Something that only the exact reader can judge."""
 
 

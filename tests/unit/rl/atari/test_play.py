@@ -1,4 +1,4 @@
-"""Episodes on the real emulator: protocols, pitfalls, and that an episode depends on its seed alone."""
+"""Episodes on the real emulator: protocols, pitfalls, and independence of one another."""
 
 import dataclasses
 
@@ -117,12 +117,14 @@ class Pattern:
         self._num_actions = task.num_actions
 
     def reset(self, num_lanes: int) -> None:
-        self._step = 0
-        self._num_lanes = num_lanes
+        self._steps_N = np.zeros(num_lanes, dtype=int)
+
+    def begin(self, lane: int, seed: int) -> None:
+        self._steps_N[lane] = 0
 
     def act(self, observations_NFHW):
-        self._step += 1
-        return np.full(self._num_lanes, self._step // 7 % self._num_actions)
+        self._steps_N += 1
+        return self._steps_N // 7 % self._num_actions
 
 
 @pytest.mark.parametrize(

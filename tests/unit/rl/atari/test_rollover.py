@@ -121,8 +121,7 @@ DIGITS = {
     "zaxxon": bcd(0x69, 0x68),
 }
 UNIT = {"alien": 10, "phoenix": 10, "solaris": 10} | dict.fromkeys(
-    "atlantis battle_zone chopper_command kangaroo road_runner star_gunner time_pilot venture wizard_of_wor "
-    "zaxxon".split(),
+    ["atlantis", "battle_zone", "chopper_command", "kangaroo", "road_runner", "star_gunner", "time_pilot", "venture", "wizard_of_wor", "zaxxon"],
     100,
 )
 
