@@ -23,6 +23,7 @@ from mlscale.core.results import Metric, Result
 from mlscale.core.runs import Run, read_run
 
 MLSCALE = [sys.executable, "-m", "mlscale"]
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 TABLE = "agent,game,seed,score\na,pong,0,1\na,breakout,0,10\n"
 STUDY = "fake.study"
 
@@ -242,15 +243,24 @@ def test_quiet_says_nothing_on_stderr(capsys: pytest.CaptureFixture[str], tmp_pa
     assert loud.err.startswith("note: ")
 
 
-def test_a_reader_that_has_gone_is_silent() -> None:
+def run_buffered(command: list[str], **streams: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command as users do: Python holds its output back until the end."""
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
+    return subprocess.run(command, text=True, check=False, env=BUFFERED, **streams)
+
+
+@pytest.mark.parametrize("json_out", [False, True])
+def test_a_reader_that_has_gone_is_silent(json_out: bool) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    command = [*MLSCALE, "atari", "games"]
-    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    command = [*MLSCALE, "atari", "games", *(["--json"] if json_out else [])]
+    done = run_buffered(command, stdout=writer)
     os.close(writer)
     assert (done.returncode, done.stderr) == (1, "")
-    shell = f"set -o pipefail; {sys.executable} -m mlscale atari games | head -1"
-    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
+
+
+def test_head_takes_its_line() -> None:
+    done = run_buffered(["bash", "-c", f"{' '.join(MLSCALE)} atari games | head -1"])
     assert done.stdout.startswith("game ")
     assert done.stdout.count("\n") == 1
     assert done.stderr == ""
@@ -259,8 +269,7 @@ def test_a_reader_that_has_gone_is_silent() -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_under_stdout_is_one_error() -> None:
     with Path("/dev/full").open("w") as full:
-        command = [*MLSCALE, "atari", "games"]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        done = run_buffered([*MLSCALE, "atari", "games"], stdout=full)
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
         "error: [Errno 28] No space left on device",
@@ -268,13 +277,10 @@ def test_a_full_disk_under_stdout_is_one_error() -> None:
     ]
 
 
-def test_closed_streams_do_not_change_the_exit_code() -> None:
-    def code(arguments: str) -> int:
-        shell = f"{sys.executable} -m mlscale {arguments} >&- 2>&-"
-        return subprocess.run(["bash", "-c", shell], check=False).returncode
-
-    assert code("atari games") == 0
-    assert code("atari games --nosuch") == 2
+@pytest.mark.parametrize(("arguments", "code"), [("atari games", 0), ("atari games --nosuch", 2)])
+def test_closed_streams_do_not_change_the_exit_code(arguments: str, code: int) -> None:
+    done = run_buffered(["bash", "-c", f"{' '.join(MLSCALE)} {arguments} >&- 2>&-"])
+    assert done.returncode == code
 
 
 FAKE = """

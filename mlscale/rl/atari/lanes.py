@@ -115,8 +115,8 @@ class Lane:
         """Wait for the step and return the (F, H, W) observation, and the episode if it ended."""
         observation_1FHW, reward_1, terminated_1, truncated_1, info = self._env.recv()
         reward = int(reward_1[0])
-        if self._modulus is not None:
-            reward = unwrap(reward, self._modulus)
+        if reward < 0 and self._modulus is not None:  # roll-overs are negative, and rare
+            reward = int(unwrap(reward, self._modulus))
         self._frames = int(info["episode_frame_number"][0])
         if reward:
             self._score += reward
