@@ -249,12 +249,14 @@ def run_buffered(command: list[str], **streams: Any) -> subprocess.CompletedProc
     return subprocess.run(command, text=True, check=False, env=BUFFERED, **streams)
 
 
-@pytest.mark.parametrize("json_out", [False, True])
-def test_a_reader_that_has_gone_is_silent(json_out: bool) -> None:
+WRITES = ("atari games", "atari games --json", "--help")  # each by another way out
+
+
+@pytest.mark.parametrize("arguments", WRITES)
+def test_a_reader_that_has_gone_is_silent(arguments: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    command = [*MLSCALE, "atari", "games", *(["--json"] if json_out else [])]
-    done = run_buffered(command, stdout=writer)
+    done = run_buffered([*MLSCALE, *arguments.split()], stdout=writer)
     os.close(writer)
     assert (done.returncode, done.stderr) == (1, "")
 
@@ -267,9 +269,10 @@ def test_head_takes_its_line() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_under_stdout_is_one_error() -> None:
+@pytest.mark.parametrize("arguments", WRITES)
+def test_a_full_disk_under_stdout_is_one_error(arguments: str) -> None:
     with Path("/dev/full").open("w") as full:
-        done = run_buffered([*MLSCALE, "atari", "games"], stdout=full)
+        done = run_buffered([*MLSCALE, *arguments.split()], stdout=full)
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
         "error: [Errno 28] No space left on device",

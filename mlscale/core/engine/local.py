@@ -67,6 +67,7 @@ class LocalEngine:
         try:
             running.append(Worker(work, tries, self.threads_per_worker))
         except (OSError, EOFError) as error:  # no memory, no handles, the fork server was killed
+            time.sleep(tick_s(self.silence_limit_s))  # trying at once would waste the attempts
             yield from _lose(tries, f"did not start: {error!r}", waiting)
 
     def _listen(self, running: Sequence[Worker]) -> tuple[set[object], float]:

@@ -157,8 +157,12 @@ def start(game, seed):
     ale.reset_game()
     actions = ale.getLegalActionSet()
     draw = random.Random(seed)
-    held = {"ice_hockey": 8, "zaxxon": 8, "venture": 20}.get(game, 1)
-    return ale, lambda step, last: last if step % held else draw.choice(actions)
+    keep = {"ice_hockey": 0.9, "venture": 0.97, "zaxxon": 0.9}.get(game, 0.0)
+
+    def choose(last):
+        return last if last is not None and draw.random() < keep else draw.choice(actions)
+
+    return ale, choose
 
 
 def cross_limit(game, limit, seed, max_steps=1500):
@@ -167,7 +171,7 @@ def cross_limit(game, limit, seed, max_steps=1500):
     action, reward, state = None, 0.0, None
     for step in range(max_steps):
         before, state = state, ale.cloneState()
-        last, action = action, choose(step, action)
+        last, action = action, choose(action)
         if game == "montezuma_revenge" and step == 40:  # to the key
             ale.setRAM(42, 12)
             ale.setRAM(43, 196)
