@@ -47,7 +47,7 @@ def nature_cnn() -> Any:
 
 def mlscale_eval(game: str, policy: str, episodes: int, number_format: str = "float32") -> float:
     """Return the frames/s of mlscale's evaluation."""
-    from mlscale.rl.atari.agents.actions import FULL_ACTIONS
+    from mlscale.rl.atari.agents.actions import ALL_ACTIONS
     from mlscale.rl.atari.agents.base import Task
     from mlscale.rl.atari.agents.network_agent import NetworkAgent
     from mlscale.rl.atari.agents.number_format import acting_network
@@ -56,7 +56,7 @@ def mlscale_eval(game: str, policy: str, episodes: int, number_format: str = "fl
     from mlscale.rl.atari.play import play_episodes
     from mlscale.rl.atari.protocols import PROTOCOLS
 
-    task = Task(game=game, action_ids=FULL_ACTIONS)
+    task = Task(game=game, action_ids=ALL_ACTIONS)
     if policy == "cnn":
         import torch
 
@@ -66,7 +66,7 @@ def mlscale_eval(game: str, policy: str, episodes: int, number_format: str = "fl
     def make() -> Any:
         if policy == "random":
             return RandomAgent(task)
-        return NetworkAgent(network, FULL_ACTIONS, task)
+        return NetworkAgent(network, ALL_ACTIONS, task)
 
     starts = [EpisodeStart(episode=n, emulator_seed=n, agent_seed=n) for n in range(episodes)]
     began_s = time.perf_counter()

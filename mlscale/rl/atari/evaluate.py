@@ -20,7 +20,7 @@ from mlscale.core.engine.make import make_engine
 from mlscale.core.errors import UserError, WorkFailed
 from mlscale.core.results import Result
 from mlscale.core.seeding import derive_seed
-from mlscale.rl.atari.agents.actions import FULL_ACTIONS, minimal_actions
+from mlscale.rl.atari.agents.actions import offered_actions
 from mlscale.rl.atari.agents.base import Task
 from mlscale.rl.atari.agents.registry import find_agent, make_agent
 from mlscale.rl.atari.compare import runs_of_published
@@ -108,7 +108,7 @@ def play_job(
     entry = find_agent(payload["agent"], trust=payload["trust"])
     task = Task(
         game=game,
-        action_ids=FULL_ACTIONS if protocol.full_actions else minimal_actions(game),
+        action_ids=offered_actions(game, protocol),
         seed=derive_seed(seed, "agent", game),
         device=resolve_device(payload["device"]) if entry.uses_torch else "cpu",
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mlscale.core.errors import UserError
@@ -10,18 +12,43 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mlscale.rl.atari.agents.base import Task
+    from mlscale.rl.atari.protocols import Protocol
 
-FULL_ACTIONS = tuple(range(18))
+ALL_ACTIONS = tuple(range(18))
 
 
-def minimal_actions(game: str) -> tuple[int, ...]:
-    """Return the ALE actions that mean something in `game`, in the emulator's order."""
+@dataclass(frozen=True, slots=True)
+class ActionSets:
+    """The actions of a game, as the ALE numbers them and in its order.
+
+    Args:
+        minimal: Those that mean something in the game.
+        legal: Those the emulator takes: all 18, save in Skiing, which has no fire button and
+            nine actions. The emulator hangs on any other.
+    """
+
+    minimal: tuple[int, ...]
+    legal: tuple[int, ...]
+
+
+@functools.cache
+def action_sets(game: str) -> ActionSets:
+    """Return the actions of `game`; asking the emulator takes about 0.1 s."""
     from ale_py import ALEInterface, LoggerMode, roms
 
     ALEInterface.setLoggerMode(LoggerMode.Error)
     emulator = ALEInterface()
     emulator.loadROM(str(roms.get_rom_path(game)))
-    return tuple(int(action.value) for action in emulator.getMinimalActionSet())
+    return ActionSets(
+        minimal=tuple(int(action.value) for action in emulator.getMinimalActionSet()),
+        legal=tuple(int(action.value) for action in emulator.getLegalActionSet()),
+    )
+
+
+def offered_actions(game: str, protocol: Protocol) -> tuple[int, ...]:
+    """Return the actions a protocol offers in `game`."""
+    sets = action_sets(game)
+    return sets.legal if protocol.full_actions else sets.minimal
 
 
 def policy_actions(game: str, num_outputs: int) -> tuple[int, ...]:
@@ -30,13 +57,12 @@ def policy_actions(game: str, num_outputs: int) -> tuple[int, ...]:
     Raises:
         UserError: A policy for this game has either all 18 actions or the game's own.
     """
-    minimal = minimal_actions(game)
-    if num_outputs == len(minimal):
-        return minimal
-    if num_outputs == len(FULL_ACTIONS):
-        return FULL_ACTIONS
+    sets = action_sets(game)
+    for actions in (sets.minimal, sets.legal, ALL_ACTIONS):
+        if num_outputs == len(actions):
+            return actions
     raise UserError(
-        f"the policy has {num_outputs} actions; {game} has {len(minimal)} (or all 18)",
+        f"the policy has {num_outputs} actions; {game} has {len(sets.minimal)} (or all 18)",
         "was it trained for another game?",
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlscale.core.errors import WorkFailed
-from mlscale.rl.atari.agents.actions import FULL_ACTIONS, minimal_actions
+from mlscale.rl.atari.agents.actions import action_sets, offered_actions
 from mlscale.rl.atari.agents.base import Task
 from mlscale.rl.atari.agents.noop_agent import NoopAgent
 from mlscale.rl.atari.agents.random_agent import RandomAgent
@@ -31,8 +31,7 @@ def play(
     agent=RandomAgent,
     max_lanes: int = 2,
 ) -> dict[int, Episode]:
-    actions = FULL_ACTIONS if protocol.full_actions else minimal_actions(game)
-    task = Task(game=game, action_ids=actions)
+    task = Task(game=game, action_ids=offered_actions(game, protocol))
     played = play_episodes(
         game,
         protocol,
@@ -82,6 +81,12 @@ def test_rewards_are_not_clipped():
 @pytest.mark.parametrize(("protocol", "num_actions"), [("saber", 18), ("v5", 6), ("nature", 6)])
 def test_the_protocol_sets_the_actions(protocol, num_actions):
     assert make_emulator("pong", PROTOCOLS[protocol]).single_action_space.n == num_actions
+
+
+def test_skiing_has_no_fire_button_and_takes_nine_actions():
+    capped = dataclasses.replace(SABER, max_frames=400)
+    assert action_sets("skiing").legal == (0, 2, 3, 4, 5, 6, 7, 8, 9)
+    assert play("skiing", capped, starts(0))[0].frames == 400
 
 
 def test_fire_is_not_pressed_at_the_start():

@@ -121,7 +121,18 @@ DIGITS = {
     "zaxxon": bcd(0x69, 0x68),
 }
 UNIT = {"alien": 10, "phoenix": 10, "solaris": 10} | dict.fromkeys(
-    ["atlantis", "battle_zone", "chopper_command", "kangaroo", "road_runner", "star_gunner", "time_pilot", "venture", "wizard_of_wor", "zaxxon"],
+    [
+        "atlantis",
+        "battle_zone",
+        "chopper_command",
+        "kangaroo",
+        "road_runner",
+        "star_gunner",
+        "time_pilot",
+        "venture",
+        "wizard_of_wor",
+        "zaxxon",
+    ],
     100,
 )
 
@@ -190,3 +201,66 @@ def cross_limit(game, limit, seed, max_steps=1500):
         ale.setRAM(42, 12)
         ale.setRAM(43, 196)
     return Crossing(reward, ale.act(action), ale.game_over())
+
+
+# A seed of random play whose first reward comes early.
+SEEDS = {
+    "alien": 29,
+    "amidar": 11,
+    "asterix": 25,
+    "atlantis": 22,
+    "bank_heist": 18,
+    "battle_zone": 12,
+    "berzerk": 6,
+    "defender": 29,
+    "demon_attack": 3,
+    "frostbite": 18,
+    "gopher": 4,
+    "gravitar": 16,
+    "ice_hockey": 12,
+    "jamesbond": 18,
+    "kangaroo": 9,
+    "krull": 6,
+    "montezuma_revenge": 20,
+    "ms_pacman": 28,
+    "name_this_game": 6,
+    "phoenix": 20,
+    "qbert": 23,
+    "riverraid": 23,
+    "road_runner": 28,
+    "robotank": 10,
+    "solaris": 33,
+    "star_gunner": 25,
+    "time_pilot": 18,
+    "tutankham": 19,
+    "up_n_down": 25,
+    "venture": 56,
+    "video_pinball": 18,
+    "wizard_of_wor": 26,
+    "yars_revenge": 2,
+    "zaxxon": 54,
+}
+
+
+@pytest.mark.parametrize(("game", "modulus"), COUNTER_MODULUS.items())
+def test_the_emulator_rolls_over_and_the_repair_finds_the_true_reward(game, modulus):
+    crossing = cross_limit(game, modulus, SEEDS[game])
+    assert -modulus < crossing.raw_reward < -0.9 * modulus
+    assert unwrap(crossing.raw_reward, modulus) == crossing.true_reward
+
+
+@pytest.mark.parametrize(
+    ("game", "seed", "raw_reward", "game_over"),
+    [
+        ("assault", 6, 9, False),  # 999,990 -> 999,999
+        ("beam_rider", 13, 9, False),
+        ("seaquest", 15, 9, True),
+        ("chopper_command", 18, 0, True),  # 999,900 stays
+        ("hero", 10, 222_231, False),  # 999,990 -> 1,222,221
+        ("kung_fu_master", 15, 666_675, False),  # 999,990 -> 1,666,665
+    ],
+)
+def test_counters_that_stop_need_no_modulus(game, seed, raw_reward, game_over):
+    crossing = cross_limit(game, MILLION, seed)
+    assert (crossing.raw_reward, crossing.game_over) == (raw_reward, game_over)
+    assert game not in COUNTER_MODULUS
