@@ -84,7 +84,7 @@ def works_dir(tmp_path_factory):
         yield folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="class")
 def cluster(works_dir):
     """Start one cluster for the tests that do not need their own."""
     ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)

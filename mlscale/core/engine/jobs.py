@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -88,8 +88,8 @@ class Failed:
     Attributes:
         job: The job.
         error: What to tell the user.
-        traceback: Where the job raised an error that nobody meant for the user, formatted;
-            empty otherwise.
+        traceback: Where the job raised, formatted, when the error or its cause was not meant
+            for the user; empty otherwise.
     """
 
     job: Job
@@ -105,7 +105,7 @@ class Engine(Protocol):
 
     def run(
         self, work: str, jobs: Sequence[Job], finished: Mapping[str, Sequence[Record]]
-    ) -> Iterator[Event]:
+    ) -> Generator[Event]:
         """Run every job and yield what happens, until each job is `Finished` or `Failed`.
 
         The records of a job arrive in its order and once each. Closing the iterator stops all

@@ -14,7 +14,7 @@ from mlscale.core.engine.process import Worker, prepare_fork_server
 from mlscale.core.engine.tries import Tries, tick_s, tries_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from mlscale.core.engine.jobs import Event, Job, Record
 
@@ -39,7 +39,7 @@ class LocalEngine:
 
     def run(
         self, work: str, jobs: Sequence[Job], finished: Mapping[str, Sequence[Record]]
-    ) -> Iterator[Event]:
+    ) -> Generator[Event]:
         """Run the jobs; see `Engine.run`."""
         waiting = deque(tries_of(jobs, finished, self.max_attempts))
         running: list[Worker] = []

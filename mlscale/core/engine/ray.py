@@ -16,7 +16,7 @@ from mlscale.core.engine.work import describe, perform
 from mlscale.core.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from mlscale.core.engine.jobs import Event, Job, Record
 
@@ -47,7 +47,7 @@ class RayEngine:
 
     def run(
         self, work: str, jobs: Sequence[Job], finished: Mapping[str, Sequence[Record]]
-    ) -> Iterator[Event]:
+    ) -> Generator[Event]:
         """Run the jobs; see `Engine.run`."""
         waiting = tries_of(jobs, finished, self.max_attempts)[::-1]
         most = self.num_workers or len(waiting)
@@ -105,7 +105,7 @@ class RayEngine:
     def _cluster(self) -> Iterator[Any]:
         """Connect to the cluster, or start one, for the time of the context."""
         ray = _import_ray()
-        if ray.is_initialized():  # the caller's own connection
+        if ray.is_initialized() and not self.address:  # the caller's own connection
             yield ray
             return
         quiet = {"log_to_driver": False, "logging_level": logging.ERROR}

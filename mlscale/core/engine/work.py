@@ -84,10 +84,10 @@ def limit_threads(num_threads: int) -> None:
 
 
 def describe(error: BaseException) -> Failure:
-    """Return what the caller is told of an error: its traceback only when nobody meant it."""
-    if isinstance(error, MlscaleError) and _survives_pickling(error):
-        return Failure(error)
+    """Return what the caller is told of an error, with its traceback where it was a surprise."""
     trace = "".join(traceback.format_exception(error))
+    if isinstance(error, MlscaleError) and _survives_pickling(error):
+        return Failure(error, trace if error.__cause__ else "")
     return Failure(WorkFailed(f"{type(error).__name__}: {error}"), trace)
 
 

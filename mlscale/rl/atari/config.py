@@ -98,7 +98,7 @@ class EvalConfig(Conventions):
     """Settings of `mlscale atari eval`.
 
     Args:
-        agent: Name, file, run directory or module:factory.
+        agent: Name, file or module:factory.
         games: The games, or nothing for those the agent can play.
         protocol: The conditions an episode is played under.
         episodes: Episodes per game and seed.
