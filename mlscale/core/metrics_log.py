@@ -21,16 +21,26 @@ class MetricsLog:
     """Appends records to a file, each line whole or absent.
 
     A write that fails half-way (a full disk) is cut back, so the file always ends after a
-    complete line as long as this process lives; `read_records` deals with the rest.
+    complete line as long as this process lives; `read_records` deals with the rest. The file is
+    locked against another process that would write to the same run.
 
     Args:
         path: The file; created when missing.
+
+    Raises:
+        UserError: The file cannot be written, or another process is writing to it.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         with writing(path):
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        if not _lock(self._file):
+            os.close(self._file)
+            raise UserError(
+                f"another process is writing to {path.parent}",
+                "wait for it, or choose another directory with --out DIR",
+            )
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Write one record as a line.
@@ -67,6 +77,22 @@ class MetricsLog:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _lock(file: int) -> bool:
+    """Lock an open file until it is closed; return False when another process has it.
+
+    Where there are no such locks (Windows, some network disks) nothing is locked.
+    """
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        return True
+    return True
 
 
 def read_records(path: Path) -> list[dict[str, Any]]:

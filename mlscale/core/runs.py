@@ -114,16 +114,24 @@ class Run:
             return
         metrics = self.path / "metrics.jsonl"
         self._is_new = not metrics.exists()
+        self._log = MetricsLog(metrics)
+        try:
+            self._take_up(metrics)
+        except BaseException:
+            self._close_log()
+            raise
+
+    def _take_up(self, metrics: Path) -> None:
+        folder = metrics.parent
         if drop_torn_line(metrics):
             self.note("the last line of metrics.jsonl was cut short by a crash and is dropped")
         self.records = read_records(metrics)
-        write_atomic(self.path / "config.json", to_json(to_dict(self.config)) + "\n")
+        write_atomic(folder / "config.json", to_json(to_dict(self.config)) + "\n")
         with contextlib.suppress(FileNotFoundError):
-            self._earlier_result = (self.path / "result.json").read_text(encoding="utf-8")
+            self._earlier_result = (folder / "result.json").read_text(encoding="utf-8")
         unfinished = Result(study=self.study, status="unfinished")
         document = to_json(self._document(unfinished, "")) + "\n"
-        write_atomic(self.path / "result.json", document)
-        self._log = MetricsLog(metrics)
+        write_atomic(folder / "result.json", document)
 
     def _document(self, result: Result, device: str) -> dict[str, Any]:
         config = to_dict(self.config)

@@ -339,3 +339,14 @@ def test_reading_a_run_that_is_not_there() -> None:
     with pytest.raises(UserError, match=r"^nosuch: no such directory$") as caught:
         read_run(Path("nosuch"))
     assert caught.value.hint == "`mlscale runs list` shows the runs here"
+
+
+def test_a_second_process_cannot_write_to_the_same_run(tmp_path: Path) -> None:
+    run = open_run("a.study", Config(), out=tmp_path / "run")
+    with pytest.raises(UserError, match="another process is writing to"):
+        open_run("a.study", Config(), out=tmp_path / "run")
+    run.log({"step": 1})
+    run.finish(Result(study="a.study"))
+    again = open_run("a.study", Config(), out=tmp_path / "run")
+    assert again.records == [{"step": 1}]
+    again.finish(Result(study="a.study"))
