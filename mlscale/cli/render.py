@@ -69,7 +69,7 @@ class TerminalReporter:
     def note(self, text: str) -> None:
         """Print one sentence about something skipped, defaulted or lost."""
         if not self._quiet:
-            self._console.print(f"note: {text}", soft_wrap=True)
+            self._console.print(f"note: {text}")
 
     def progress(self, done: float, total: float | None, text: str) -> None:
         """Show how far the work is."""
@@ -80,7 +80,7 @@ class TerminalReporter:
         elif time.monotonic() - self._last_line_s >= LINE_EVERY_S:
             self._last_line_s = time.monotonic()
             share = f"{done:.0f}/{total:.0f}" if total else f"{done:.0f}"
-            self._console.print(f"{share} {text}", soft_wrap=True)
+            self._console.print(f"{share} {text}")
 
     def _draw(self, done: float, total: float | None, text: str) -> None:
         if self._bar is None:

@@ -124,7 +124,7 @@ class EvalConfig(Conventions):
     max_frames: int | None = opt(
         None, help="Frame cap in place of the protocol's, for a quick look.", ge=4
     )
-    lanes: int = opt(8, help="Episodes played at once in a job.", ge=1, le=1024, may_change=True)
+    lanes: int = opt(16, help="Episodes played at once in a job.", ge=1, le=1024, may_change=True)
     engine: EngineName = opt(
         "local", help="Run jobs in local processes or on Ray.", may_change=True
     )

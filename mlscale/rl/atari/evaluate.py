@@ -9,6 +9,8 @@ result is that of an unbroken run.
 from __future__ import annotations
 
 import dataclasses
+import time
+from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -224,16 +226,22 @@ class _Progress:
     def __init__(self, run: Run, done: int, total: int) -> None:
         self._reporter = run.reporter
         self._done, self._total = done, total
-        self._frames: dict[str, float] = {}
+        self._recorded_frames: Counter[str] = Counter()  # by job, of its finished episodes
+        self._seen_frames: Counter[str] = Counter()  # by job, as it last said
+        self._began_s = time.monotonic()
 
     def take(self, event: Event) -> None:
         """Take in an event of the engine."""
+        key = event.job.key
         if isinstance(event, Recorded):
             self._done += 1
+            self._recorded_frames[key] += int(event.record["frames"] or 0)
         elif isinstance(event, Progressed):
-            self._frames[event.job.key] = float(event.values["frames"] or 0)
-        frames = sum(self._frames.values())
-        text = f"{find_game(event.job.key.partition('/')[0]).display_name}, {frames:,.0f} frames"
+            self._seen_frames[key] = int(event.values["frames"] or 0)
+        frames = (self._recorded_frames | self._seen_frames).total()
+        frames_per_s = frames / max(time.monotonic() - self._began_s, 1e-3)
+        game = find_game(key.partition("/")[0]).display_name
+        text = f"{game}, {frames:,} frames, {frames_per_s:,.0f}/s"
         self._reporter.progress(self._done, self._total, text)
 
 

@@ -167,7 +167,7 @@ def _table(
     file: TableFile, layout: LongLayout | WideLayout, names: Names, sums: ScoreSums
 ) -> ScoreTable:
     scores: dict[int, dict[str, NDArray[np.float64]]] = {}
-    for (agent, game), mean_S in sums.means().items():
+    for (agent, game), mean_S in sums.take_means().items():
         scores.setdefault(agent, {})[all_games()[game].rom_id] = mean_S
     if not scores:
         raise file.error("holds no scores", "write rows with scores under the header")

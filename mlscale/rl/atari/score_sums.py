@@ -1,13 +1,13 @@
 """Running sums of scores per agent, game and seed, and the search for rows given twice.
 
-Memory grows with the number of (agent, game, seed) triples, plus 8 bytes a row where a table
-has episodes. Letters: R rows, K distinct keys.
+Memory grows by about 30 bytes with every (agent, game, seed) triple, and by 8 with every row
+where a table has episodes. Letters: R rows, K distinct keys.
 """
 
 from __future__ import annotations
 
 import array
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from mlscale.rl.atari.games import all_games
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 MAX_AGENTS = 10_000
 SEED_LIMIT = 2**43  # an (agent, game) pair takes 20 of the 64 bits of a key, a seed the others
 EPISODE_LIMIT = 2**53  # whole numbers up to here are exact as float64
 
 _MERGE_AT_ROWS = 2**20
+_SAMPLE_ROWS = 2**12
+_RANGE_SAMPLES = 2**5  # a range of keys merged at once has some 2**17 rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +78,20 @@ def _mixed(key_R: NDArray[np.uint64]) -> NDArray[np.uint64]:
 class _Sums:
     """Sums and counts of scores by key, in ascending order of the keys."""
 
-    keys: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
-    sums: NDArray[np.float64] = field(default_factory=lambda: np.empty(0, np.float64))
-    counts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    keys: NDArray[np.uint64]
+    sums: NDArray[np.float64]
+    counts: NDArray[np.int64]
+
+    def split(self, bound: np.uint64) -> tuple[_Sums, _Sums]:
+        """Return the sums with keys under `bound`, and the others."""
+        cut = np.searchsorted(self.keys, bound)
+        return (
+            _Sums(self.keys[:cut], self.sums[:cut], self.counts[:cut]),
+            _Sums(self.keys[cut:], self.sums[cut:], self.counts[cut:]),
+        )
 
 
-def _merged(parts: list[_Sums]) -> _Sums:
-    if len(parts) == 1:
-        return parts[0]
+def _merged(parts: Sequence[_Sums]) -> _Sums:
     return _summed(
         np.concatenate([part.keys for part in parts]),
         np.concatenate([part.sums for part in parts]),
@@ -114,7 +122,8 @@ class ScoreSums:
     """Adds up batches of rows."""
 
     def __init__(self) -> None:
-        self._parts = [_Sums()]
+        self._parts: list[_Sums] = []
+        self._num_merged = 0
         self._num_pending = 0
         self._row_keys = array.array("Q")
         self._has_episodes = False
@@ -124,37 +133,56 @@ class ScoreSums:
         ones_R = np.ones(len(batch.scores), np.int64)
         self._parts.append(_summed(batch.triple_keys(), batch.scores, ones_R))
         self._num_pending += len(self._parts[-1].keys)
-        # Merging only when as much is pending as was merged keeps the total work n log n.
-        if self._num_pending >= max(_MERGE_AT_ROWS, len(self._parts[0].keys)):
+        # Merging only when much is pending for what was merged keeps the total work n log n.
+        if self._num_pending >= max(_MERGE_AT_ROWS, self._num_merged // 4):
             self._merge()
         if batch.episodes is not None:
             self._has_episodes = True
             self._row_keys.frombytes(batch.row_keys().tobytes())
 
-    def _merge(self) -> _Sums:
-        self._parts = [_merged(self._parts)]
+    def _merge(self) -> None:
+        """Merge all parts into ones with ascending ranges of keys, each key in one of them.
+
+        A range is merged at a time, and what it was made of is freed: memory holds sums once.
+        """
+        if not self._num_pending:
+            return
+        parts, self._parts = self._parts, []
+        samples = np.sort(np.concatenate([part.keys[::_SAMPLE_ROWS] for part in parts]))
+        for bound in samples[_RANGE_SAMPLES::_RANGE_SAMPLES]:
+            halves = [part.split(bound) for part in parts]
+            below = [under for under, _ in halves if len(under.keys)]
+            parts = [over for _, over in halves if len(over.keys)]
+            if below:
+                self._parts.append(_merged(below))
+        self._parts.append(_merged(parts))
+        self._num_merged = sum(len(part.keys) for part in self._parts)
         self._num_pending = 0
-        return self._parts[0]
 
     def suspects(self) -> NDArray[np.uint64]:
         """Return the row keys that came more than once, in ascending order."""
         if not self._has_episodes:
-            sums = self._merge()
-            return sums.keys[sums.counts > 1]
+            self._merge()
+            repeated = [part.keys[part.counts > 1] for part in self._parts]
+            return np.concatenate([np.empty(0, np.uint64), *repeated])
         key_R = np.frombuffer(self._row_keys, np.uint64)
         key_R.sort()  # in place: a copy would double the memory
         return np.unique(key_R[1:][key_R[1:] == key_R[:-1]])
 
-    def means(self) -> Mapping[tuple[int, int], NDArray[np.float64]]:
-        """Return by (agent code, game place) the mean score of each seed, seeds ascending."""
-        sums = self._merge()
-        if not len(sums.keys):
-            return {}
-        pair_K = (sums.keys >> np.uint64(44)).astype(np.int64)
-        starts = _group_starts(pair_K)
-        parts = np.split(sums.sums / sums.counts, starts[1:])
+    def take_means(self) -> Mapping[tuple[int, int], NDArray[np.float64]]:
+        """Return by (agent code, game place) the mean score of each seed, seeds ascending.
+
+        The sums are gone afterwards, so that memory need not hold them and the means.
+        """
+        self._merge()
+        parts, self._parts = self._parts[::-1], []
+        pieces: dict[int, list[NDArray[np.float64]]] = {}
+        while parts:
+            part = parts.pop()
+            pair_K = (part.keys >> np.uint64(44)).astype(np.int64)
+            starts = _group_starts(pair_K)
+            means = np.split(part.sums / part.counts, starts[1:])
+            for start, mean_S in zip(starts, means, strict=True):
+                pieces.setdefault(int(pair_K[start]), []).append(mean_S)
         num_games = len(all_games())
-        return {
-            divmod(int(pair_K[start]), num_games): part
-            for start, part in zip(starts, parts, strict=True)
-        }
+        return {divmod(pair, num_games): np.concatenate(means) for pair, means in pieces.items()}
