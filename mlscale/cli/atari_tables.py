@@ -129,6 +129,20 @@ def _draw_several(
         for name in dict.fromkeys(name for agent in agents for name in agent["aggregates"])
         if name.split("_")[0] in FAMILIES[metric] and not name.endswith("clipped_mean")
     ]
+    table = _agents_in_columns(agents, names)
+    unbounded = console.options.update(max_width=10_000)
+    if console.measure(table, options=unbounded).maximum <= console.width:
+        console.print(table)
+    else:
+        _draw_agents_in_rows(agents, names, console)
+    if len(agents) <= MAX_SIDE_BY_SIDE:
+        console.print()
+        console.print(_side_by_side(agents, PER_GAME[metric]))
+        console.print()
+        console.print(_improvement(document["tables"]["improvement"]))
+
+
+def _agents_in_columns(agents: list[dict[str, Any]], names: list[str]) -> Table:
     table = _table("", *(agent["agent"] for agent in agents), right=[a["agent"] for a in agents])
     table.add_row("games with a record", *(str(len(agent["record_games"])) for agent in agents))
     for name in names:
@@ -136,17 +150,36 @@ def _draw_several(
         cells = []
         for agent in agents:
             aggregate = agent["aggregates"].get(name)
-            text = _aggregate(name, aggregate["value"], agent) if aggregate else "-"
             interval = _interval(name, aggregate["ci95"]) if aggregate else ""
-            cells.append(f"{text}\n{interval}" if interval else text)
+            cells.append(f"{_cell(agent, name)}\n{interval}" if interval else _cell(agent, name))
         table.add_row(_label(family, statistic), *cells)
     table.add_row("training frames", *(_frames(agent["frames"]) for agent in agents))
+    return table
+
+
+def _draw_agents_in_rows(agents: list[dict[str, Any]], names: list[str], console: Console) -> None:
+    """Draw a table per metric with an agent a row: many agents fit no terminal side by side."""
+    columns = ("games with a record", "training frames")
+    table = _table("", *columns, right=columns)
+    for agent in agents:
+        games = str(len(agent["record_games"]))
+        table.add_row(agent["agent"], games, _frames(agent["frames"]))
     console.print(table)
-    if len(agents) <= MAX_SIDE_BY_SIDE:
+    for family in dict.fromkeys(name.split("_")[0] for name in names):
+        own = [name for name in names if name.split("_")[0] == family]
+        titles = [STATISTICS.get(name.split("_")[1], LABELS[family]) for name in own]
+        table = _table("" if family == "records" else LABELS[family], *titles, right=titles)
+        for agent in agents:
+            table.add_row(agent["agent"], *(_cell(agent, name) for name in own))
         console.print()
-        console.print(_side_by_side(agents, PER_GAME[metric]))
-        console.print()
-        console.print(_improvement(document["tables"]["improvement"]))
+        console.print(table)
+    if any(agent["num_resamples"] for agent in agents):
+        console.print("too narrow here for the intervals; --json and the report have them")
+
+
+def _cell(agent: dict[str, Any], name: str) -> str:
+    aggregate = agent["aggregates"].get(name)
+    return _aggregate(name, aggregate["value"], agent) if aggregate else "-"
 
 
 def _side_by_side(agents: list[dict[str, Any]], key: str) -> Table:

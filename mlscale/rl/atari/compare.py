@@ -89,15 +89,23 @@ def runs_of_evaluation(path: Path) -> AgentRuns:
         UserError: The directory holds no finished evaluation.
     """
     stored = read_run(path)
-    if stored.study != "atari.eval" or stored.status != "complete":
+    if stored.study != "atari.eval":
         raise UserError(
-            f"{path} holds no finished evaluation ({stored.study}, {stored.status})",
+            f"{path} holds a run of {stored.study}, not an evaluation",
+            "name the agents and score tables themselves",
+        )
+    if stored.status != "complete":
+        raise UserError(
+            f"{path} holds no finished evaluation: it is {stored.status}",
             f"`mlscale runs resume {path}` finishes it",
         )
     (agent,) = stored.result["tables"]["agents"]
     return AgentRuns(
         agent=agent["agent"],
-        scores={row["game"]: np.array(row["scores"], dtype=float) for row in agent["games"]},
+        scores={
+            row["game"]: np.array(row.get("scores", [row["score"]]), dtype=float)
+            for row in agent["games"]  # a published agent that was named to `eval` has one score
+        },
         frames=agent["frames"],
         origin=f"played: {path}",
     )
@@ -108,5 +116,6 @@ def _check_names(agents: list[AgentRuns]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise UserError(
-                f"two of the agents are called {name!r}", "rename one in its score table"
+                f"two of the agents are called {name!r}",
+                "give one another name in its score table (of a run: in a copy of its games.csv)",
             )

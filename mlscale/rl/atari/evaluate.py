@@ -59,13 +59,17 @@ def run(config: EvalConfig, run: Run) -> Result:
     if is_published(config.agent):
         return _score_published(config, run, reference)
     entry = find_agent(config.agent, trust=config.trust)
-    games = _choose_games(config, entry)
+    covered = entry.games if entry.games is not None else [game.rom_id for game in all_games()]
+    games = _choose_games(config, covered)
     jobs = make_jobs(config, games)
-    finished = _finished_records(run, jobs, config.episodes)
+    finished = {
+        key: list(episodes.values())
+        for key, episodes in _finished_episodes(run, jobs, config.episodes).items()
+    }
     _say_what_is_ahead(config, run, sum(map(len, finished.values())))
     failures = _play(config, run, jobs, finished, entry)
     status: Status = "failed" if failures else "complete"
-    result = _summarise(config, run, reference, entry, status)
+    result = _summarise(config, run, jobs, reference, entry, status)
     if failures:
         raise _failure(failures, len(jobs), result)
     return result
@@ -139,49 +143,58 @@ def play_job(
             yield {"game": game, "seed": seed, **dataclasses.asdict(event)}
 
 
-def _choose_games(config: EvalConfig, entry: AgentEntry) -> list[str]:
-    covered = list(entry.games) if entry.games is not None else [g.rom_id for g in all_games()]
+def _choose_games(config: EvalConfig, covered: Sequence[str]) -> list[str]:
     if not config.games:
-        return covered
+        return list(covered)
     chosen = [game.rom_id for game in parse_games(config.games)]
     missing = [game for game in chosen if game not in covered]
     if missing:
         raise UserError(
-            f"agent {config.agent!r} does not play {', '.join(missing)}",
-            f"it plays {', '.join(covered)}",
+            f"agent {config.agent!r} does not cover {', '.join(missing)}",
+            f"it covers {', '.join(covered)}",
         )
     return chosen
 
 
-def _finished_records(run: Run, jobs: Sequence[Job], episodes: int) -> dict[str, list[Record]]:
-    """Return the records of earlier sessions of this run, by job.
+def _finished_episodes(
+    run: Run, jobs: Sequence[Job], num_episodes: int
+) -> dict[str, dict[int, Record]]:
+    """Return the run's finished episodes that are wanted, by job and number.
 
     Raises:
         UserError: A record is not one of an episode.
     """
-    finished: dict[str, list[Record]] = {job.key: [] for job in jobs}
-    for number, record in enumerate(run.records, start=1):
-        try:
-            key, episode = f"{record['game']}/{record['seed']}", int(record["episode"])
-            float(record["score"]), int(record["frames"])
-        except (KeyError, TypeError, ValueError):
+    finished: dict[str, dict[int, Record]] = {job.key: {} for job in jobs}
+    for line, record in enumerate(run.records, start=1):
+        if not _is_episode(record):
             raise UserError(
-                f"{run.path}/metrics.jsonl: line {number} is not the record of an episode",
+                f"{run.path}/metrics.jsonl: line {line} is not the record of an episode",
                 "delete that line to go on without it, or start again in another directory",
-            ) from None
-        if key in finished and episode < episodes:
-            finished[key].append(record)
+            )
+        key, number = f"{record['game']}/{record['seed']}", record["episode"]
+        if key in finished and number < num_episodes:
+            finished[key][number] = record
     return finished
+
+
+def _is_episode(record: Mapping[str, Any]) -> bool:
+    counts = [record.get(name) for name in ("seed", "episode", "score", "frames")]
+    return (
+        all(type(count) is int for count in counts)  # JSON's true is an int to isinstance
+        and all(isinstance(record.get(name), str) for name in ("game", "end"))
+        and record["episode"] >= 0
+    )
 
 
 def _say_what_is_ahead(config: EvalConfig, run: Run, num_finished: int) -> None:
     protocol = PROTOCOLS[config.protocol]
     if num_finished:
         run.note(f"{num_finished} episodes are finished already and are not played again")
-    if config.episodes * config.seeds < protocol.reported_episodes:
+    wanted = protocol.reported_episodes
+    if wanted is not None and config.episodes * config.seeds < wanted:
         run.note(
             f"{config.episodes} episodes per game and seed; the {protocol.name} protocol itself "
-            f"reports {protocol.reported_episodes} (--episodes {protocol.reported_episodes})"
+            f"reports {wanted} (--episodes {wanted})"
         )
     if config.max_frames is not None:
         run.note(f"episodes are cut off at {config.max_frames} frames, not by the protocol")
@@ -246,28 +259,40 @@ class _Progress:
 
 
 def _failure(failures: Sequence[Failed], num_jobs: int, result: Result) -> Exception:
-    """Return the error to raise: the user's own when nothing could be played for it."""
+    """Return the error to raise: the user's own where the first failure is one."""
     first = failures[0]
     kind = UserError if isinstance(first.error, UserError) else WorkFailed
     others = f" ({len(failures)} of {num_jobs} jobs failed)" if num_jobs > 1 else ""
     error = kind(f"{first.job.key}: {first.error.message}{others}", first.error.hint)
-    error.partial = result
+    if result.tables or kind is WorkFailed:
+        error.partial = result
     error.worker_traceback = first.traceback
     return error
 
 
 def _summarise(
-    config: EvalConfig, run: Run, reference: Reference, entry: AgentEntry, status: Status
+    config: EvalConfig,
+    run: Run,
+    jobs: Sequence[Job],
+    reference: Reference,
+    entry: AgentEntry,
+    status: Status,
 ) -> Result:
-    """Score the finished (game, seed) pairs of the run."""
-    episodes = _complete_pairs(run.records, config)
+    """Score each game and seed of which all episodes are finished."""
+    finished = _finished_episodes(run, jobs, config.episodes)
     protocol = dataclasses.asdict(resolve_protocol(config))
-    if not episodes:
+    complete: dict[str, list[list[Record]]] = {}
+    for job in sorted(jobs, key=lambda job: (job.payload["game"], job.payload["seed"])):
+        if len(finished[job.key]) == config.episodes:
+            episodes = [finished[job.key][number] for number in range(config.episodes)]
+            complete.setdefault(job.payload["game"], []).append(episodes)
+    if not complete:
         described = protocol | conventions(config, reference)
         return Result(study=run.study, protocol=described, status=status)
-    scores: dict[str, list[float]] = {}
-    for (game, _), records in sorted(episodes.items()):
-        scores.setdefault(game, []).append(float(np.mean([r["score"] for r in records])))
+    scores = {
+        game: [float(np.mean([record["score"] for record in episodes])) for episodes in seeds]
+        for game, seeds in complete.items()
+    }
     agent = AgentRuns(
         agent=entry.name,
         scores={game: np.array(runs_R) for game, runs_R in scores.items()},
@@ -281,37 +306,20 @@ def _summarise(
         reference,
         title=f"{entry.name} under the {config.protocol} protocol",
         protocol=protocol,
-        played={game: _played(game, episodes) | {"scores": scores[game]} for game in scores},
+        played={
+            game: _played(seeds) | {"scores": scores[game]} for game, seeds in complete.items()
+        },
         status=status,
     )
 
 
-def _complete_pairs(
-    records: Sequence[Mapping[str, Any]], config: EvalConfig
-) -> dict[tuple[str, int], list[Mapping[str, Any]]]:
-    """Return the wanted episodes of every (game, seed) that has all of them."""
-    seeds = range(config.seed, config.seed + config.seeds)
-    pairs: dict[tuple[str, int], dict[int, Mapping[str, Any]]] = {}
-    for record in records:
-        if record["seed"] in seeds and record["episode"] < config.episodes:
-            pair = pairs.setdefault((record["game"], record["seed"]), {})
-            pair[record["episode"]] = record
-    return {
-        key: [by_number[number] for number in sorted(by_number)]
-        for key, by_number in pairs.items()
-        if len(by_number) == config.episodes
-    }
-
-
-def _played(
-    game: str, episodes: Mapping[tuple[str, int], Sequence[Mapping[str, Any]]]
-) -> dict[str, Any]:
+def _played(seeds: Sequence[Sequence[Record]]) -> dict[str, Any]:
     """Return what was played of a game: episodes, frames, how they ended."""
-    records = [r for (name, _), found in sorted(episodes.items()) if name == game for r in found]
+    records = [record for episodes in seeds for record in episodes]
     ends = [str(record["end"]) for record in records]
     return {
         "episodes": len(records),
-        "frames": sum(int(record["frames"]) for record in records),
+        "frames": sum(int(record["frames"] or 0) for record in records),
         "ends": {end: ends.count(end) for end in sorted(set(ends))},
     }
 
@@ -319,11 +327,13 @@ def _played(
 def _score_published(config: EvalConfig, run: Run, reference: Reference) -> Result:
     """Score a published agent's shipped table in place of playing it."""
     published = find_published(config.agent)
+    runs = runs_of_published(published)
+    chosen = _choose_games(config, list(runs.scores))
     run.note(f"{published.display_name} is published scores: no episode was played")
     run.note(UNEQUAL_PROTOCOLS)
     return outcome(
         run,
-        [runs_of_published(published)],
+        [dataclasses.replace(runs, scores={game: runs.scores[game] for game in chosen})],
         config,
         reference,
         title=published.display_name,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlscale.core.errors import MlscaleError, WorkFailed
+from mlscale.core.errors import MlscaleError, WorkFailed, one_line
 from mlscale.rl.atari.agents.base import EpisodicAgent
 from mlscale.rl.atari.lanes import Episode, EpisodeStart, Lane
 
@@ -170,7 +170,7 @@ class Group:
             raise
         except Exception as error:
             raise WorkFailed(
-                f"the agent raised {type(error).__name__}: {error}",
+                f"the agent raised {one_line(error)}",
                 "run again with --debug to see where",
             ) from error
 

@@ -12,6 +12,7 @@ user's own script read the same numbers:
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,7 +102,7 @@ def score_agents(
     return {
         "agents": [_describe(runs, config, reference) for runs in agents],
         "profiles": _profiles(agents, config, reference),
-        "improvement": [_improvement(x, y, config) for x in agents for y in agents if x is not y],
+        "improvement": _improvements(agents, config),
     }
 
 
@@ -198,6 +199,9 @@ def _game_row(game: metrics.GameMetrics, reference: Reference) -> dict[str, Any]
         "hwrns": game.hwrns,
         "saber": game.saber,
         "record_broken": game.record_broken,
+        "score_ci95": game.score_ci95,
+        "hns_ci95": game.hns_ci95,
+        "hwrns_ci95": game.hwrns_ci95,
     }
 
 
@@ -241,6 +245,22 @@ def _profiles(
             }
         )
     return {"metric": "hwrns", "thresholds": PROFILE_THRESHOLDS.tolist(), "curves": curves}
+
+
+def _improvements(agents: Sequence[AgentRuns], config: Conventions) -> list[dict[str, Any]]:
+    """Return P(X > Y) of every ordered pair; ties count half, so P(Y > X) is 1 - P(X > Y)."""
+    rows: dict[tuple[int, int], dict[str, Any]] = {}
+    for (i, x), (j, y) in itertools.combinations(enumerate(agents), 2):
+        row = _improvement(x, y, config)
+        probability, interval = row["probability"], row["ci95"]
+        rows[i, j] = row
+        rows[j, i] = row | {
+            "x": y.agent,
+            "y": x.agent,
+            "probability": None if probability is None else 1 - probability,
+            "ci95": (1 - interval[1], 1 - interval[0]) if interval else None,
+        }
+    return [rows[pair] for pair in sorted(rows)]
 
 
 def _improvement(x: AgentRuns, y: AgentRuns, config: Conventions) -> dict[str, Any]:
