@@ -92,11 +92,11 @@ class CompareConfig(Conventions):
     """Settings of `mlscale atari compare`.
 
     Args:
-        agents: Published agents, run directories or score tables.
+        agents: Published agents, run directories or score tables; LABEL=NAME renames one.
     """
 
     agents: tuple[str, ...] = opt(
-        help="Published agents, score tables, or run directories.", argument=True
+        help="Published agents, score tables, run directories; LABEL=NAME.", argument=True
     )
 
     def __post_init__(self) -> None:

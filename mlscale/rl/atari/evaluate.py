@@ -1,51 +1,45 @@
 """`mlscale atari eval`: plays real episodes and scores them.
 
-Jobs are games x seeds; each yields one record per finished episode, and every episode is a
-function of (agent, game, protocol, seed, episode number) alone. So an interrupted evaluation
-goes on after its last finished episode, a lost worker costs what it was playing, and the
-result is that of an unbroken run.
+An interrupted evaluation goes on after its last finished episode, and its result is that of an
+unbroken one.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import time
-from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mlscale.core.devices import resolve_device
-from mlscale.core.engine.jobs import Failed, Job, Lost, Progress, Progressed, Record, Recorded
+from mlscale.core.engine.jobs import Failed, Job, Lost, Record, Recorded
 from mlscale.core.engine.make import make_engine
 from mlscale.core.errors import UserError, WorkFailed
 from mlscale.core.results import Result
-from mlscale.core.seeding import derive_seed
-from mlscale.rl.atari.agents.actions import offered_actions
-from mlscale.rl.atari.agents.base import Task
-from mlscale.rl.atari.agents.registry import find_agent, make_agent
+from mlscale.rl.atari.agents.registry import find_agent
 from mlscale.rl.atari.compare import runs_of_published
-from mlscale.rl.atari.games import all_games, find_game, parse_games
-from mlscale.rl.atari.lanes import EpisodeStart
+from mlscale.rl.atari.export import Table, to_csv
+from mlscale.rl.atari.games import all_games, parse_games
+from mlscale.rl.atari.jobs import THREADS_PER_WORKER, WORK, make_jobs, resolve_protocol
 from mlscale.rl.atari.outcome import UNEQUAL_PROTOCOLS, outcome
-from mlscale.rl.atari.play import Pulse, play_episodes
-from mlscale.rl.atari.protocols import PROTOCOLS, Protocol
+from mlscale.rl.atari.progress import EvaluationProgress
+from mlscale.rl.atari.protocols import PROTOCOLS
 from mlscale.rl.atari.published import find_published, is_published
 from mlscale.rl.atari.scoring import AgentRuns, conventions, find_reference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from mlscale.core.engine.jobs import Event
     from mlscale.core.results import Status
     from mlscale.core.runs import Run
     from mlscale.rl.atari.agents.base import AgentEntry
     from mlscale.rl.atari.config import EvalConfig
     from mlscale.rl.atari.records import Reference
 
-WORK = "mlscale.rl.atari.evaluate:play_job"
-THREADS_PER_WORKER = 2  # one emulates while the other acts
+EPISODE_COLUMNS = ("game", "seed", "episode", "score")
+MAX_NAMED = 6
+HOPELESS_FAILURES = 3  # when nothing else has come of the first jobs, the others are not tried
 
 
 def run(config: EvalConfig, run: Run) -> Result:
@@ -61,7 +55,8 @@ def run(config: EvalConfig, run: Run) -> Result:
     entry = find_agent(config.agent, trust=config.trust)
     covered = entry.games if entry.games is not None else [game.rom_id for game in all_games()]
     games = _choose_games(config, covered)
-    jobs = make_jobs(config, games)
+    run.device = _device(config.device, entry)
+    jobs = make_jobs(config, games, run.device)
     finished = {
         key: list(episodes.values())
         for key, episodes in _finished_episodes(run, jobs, config.episodes).items()
@@ -75,72 +70,15 @@ def run(config: EvalConfig, run: Run) -> Result:
     return result
 
 
-def make_jobs(config: EvalConfig, games: Sequence[str]) -> list[Job]:
-    """Return one job per game and seed."""
-    protocol = resolve_protocol(config)
-    return [
-        Job(
-            key=f"{game}/{seed}",
-            payload={
-                "agent": config.agent,
-                "trust": config.trust,
-                "device": config.device,
-                "game": game,
-                "seed": seed,
-                "episodes": config.episodes,
-                "lanes": config.lanes,
-                "protocol": dataclasses.asdict(protocol),
-            },
-        )
-        for game in games
-        for seed in range(config.seed, config.seed + config.seeds)
-    ]
+def _device(name: str, entry: AgentEntry) -> str:
+    """Return the device to compute on; an agent without torch needs none to be looked for.
 
-
-def resolve_protocol(config: EvalConfig) -> Protocol:
-    """Return the protocol, with the user's frame cap where there is one."""
-    protocol = PROTOCOLS[config.protocol]
-    if config.max_frames is None:
-        return protocol
-    return dataclasses.replace(protocol, max_frames=config.max_frames)
-
-
-def play_job(
-    payload: Mapping[str, Any], finished: Sequence[Record]
-) -> Iterator[Record | Progress | None]:
-    """Play the episodes of one game and seed that are not finished; see `Work`."""
-    game, seed = payload["game"], payload["seed"]
-    protocol = Protocol(**payload["protocol"])
-    entry = find_agent(payload["agent"], trust=payload["trust"])
-    task = Task(
-        game=game,
-        action_ids=offered_actions(game, protocol),
-        seed=derive_seed(seed, "agent", game),
-        device=resolve_device(payload["device"]) if entry.uses_torch else "cpu",
-    )
-    done = {record["episode"] for record in finished}
-    starts = [
-        EpisodeStart(
-            episode=number,
-            emulator_seed=derive_seed(seed, "emulator", game, number),
-            agent_seed=derive_seed(seed, "agent", game, number),
-        )
-        for number in range(payload["episodes"])
-        if number not in done
-    ]
-    played = play_episodes(
-        game,
-        protocol,
-        starts,
-        lambda: make_agent(entry.factory, task),
-        num_actions=task.num_actions,
-        max_lanes=payload["lanes"],
-    )
-    for event in played:
-        if isinstance(event, Pulse):
-            yield Progress({"frames": event.frames})
-        else:
-            yield {"game": game, "seed": seed, **dataclasses.asdict(event)}
+    Raises:
+        UserError: The named device is not here.
+    """
+    if name == "cpu" or (name == "auto" and not entry.uses_torch):
+        return "cpu"
+    return resolve_device(name)
 
 
 def _choose_games(config: EvalConfig, covered: Sequence[str]) -> list[str]:
@@ -215,7 +153,8 @@ def _play(
         silence_limit_s=config.silence_limit_s,
         preload=("torch",) if entry.uses_torch else (),
     )
-    progress = _Progress(run, sum(map(len, finished.values())), len(jobs) * config.episodes)
+    num_finished = sum(map(len, finished.values()))
+    progress = EvaluationProgress(run, num_finished, len(jobs) * config.episodes)
     waiting = [job for job in jobs if len(finished[job.key]) < config.episodes]
     failures: list[Failed] = []
     if not waiting:
@@ -227,42 +166,25 @@ def _play(
             elif isinstance(event, Lost):
                 run.note(f"{event.job.key}: the worker {event.reason}; the job goes on in another")
             elif isinstance(event, Failed):
+                if event.error.message not in {failure.error.message for failure in failures}:
+                    run.note(f"{event.job.key} failed: {event.error.message}")
                 failures.append(event)
-                run.note(f"{event.job.key} failed: {event.error.message}")
             progress.take(event)
+            if len(failures) == HOPELESS_FAILURES and not run.records:
+                run.note(f"stopped: the first {HOPELESS_FAILURES} jobs all failed")
+                break
     return failures
-
-
-class _Progress:
-    """Tells the reporter how many episodes are done and how fast frames go by."""
-
-    def __init__(self, run: Run, done: int, total: int) -> None:
-        self._reporter = run.reporter
-        self._done, self._total = done, total
-        self._recorded_frames: Counter[str] = Counter()  # by job, of its finished episodes
-        self._seen_frames: Counter[str] = Counter()  # by job, as it last said
-        self._began_s = time.monotonic()
-
-    def take(self, event: Event) -> None:
-        """Take in an event of the engine."""
-        key = event.job.key
-        if isinstance(event, Recorded):
-            self._done += 1
-            self._recorded_frames[key] += int(event.record["frames"] or 0)
-        elif isinstance(event, Progressed):
-            self._seen_frames[key] = int(event.values["frames"] or 0)
-        frames = (self._recorded_frames | self._seen_frames).total()
-        frames_per_s = frames / max(time.monotonic() - self._began_s, 1e-3)
-        game = find_game(key.partition("/")[0]).display_name
-        text = f"{game}, {frames:,} frames, {frames_per_s:,.0f}/s"
-        self._reporter.progress(self._done, self._total, text)
 
 
 def _failure(failures: Sequence[Failed], num_jobs: int, result: Result) -> Exception:
     """Return the error to raise: the user's own where the first failure is one."""
     first = failures[0]
     kind = UserError if isinstance(first.error, UserError) else WorkFailed
-    others = f" ({len(failures)} of {num_jobs} jobs failed)" if num_jobs > 1 else ""
+    others = ""
+    if num_jobs > 1:
+        keys = [failure.job.key for failure in failures]
+        named = ", ".join(keys[:MAX_NAMED]) + (", ..." if len(keys) > MAX_NAMED else "")
+        others = f" ({len(failures)} of {num_jobs} jobs failed: {named})"
     error = kind(f"{first.job.key}: {first.error.message}{others}", first.error.hint)
     if result.tables or kind is WorkFailed:
         error.partial = result
@@ -293,23 +215,38 @@ def _summarise(
         game: [float(np.mean([record["score"] for record in episodes])) for episodes in seeds]
         for game, seeds in complete.items()
     }
+    run.write("scores.csv", _episode_table(entry.name, complete))
     agent = AgentRuns(
         agent=entry.name,
         scores={game: np.array(runs_R) for game, runs_R in scores.items()},
         frames=entry.train_frames,
-        origin=f"played here, protocol {config.protocol}",
+        origin=f"played, protocol {protocol['name']}, {config.episodes} episodes a seed",
     )
     return outcome(
         run,
         [agent],
         config,
         reference,
-        title=f"{entry.name} under the {config.protocol} protocol",
+        title=f"{entry.name} under the {protocol['name']} protocol",
         protocol=protocol,
         played={
             game: _played(seeds) | {"scores": scores[game]} for game, seeds in complete.items()
         },
         status=status,
+    )
+
+
+def _episode_table(agent: str, complete: Mapping[str, Sequence[Sequence[Record]]]) -> str:
+    """Return every counted episode as CSV: `mlscale atari score` reads it."""
+    return to_csv(
+        Table.from_records(
+            [
+                {"agent": agent} | {name: record[name] for name in EPISODE_COLUMNS}
+                for seeds in complete.values()
+                for episodes in seeds
+                for record in episodes
+            ]
+        )
     )
 
 

@@ -39,6 +39,10 @@ UNITS = {
     "saber": "record-normalised, clipped at 2",
     "records": "games",
 }
+VIDEO_PINBALL = (
+    "Video Pinball's random score is 0 in these references, as published means need it; other "
+    "tables have 16,256.9, so the HNS of freshly played scores of that game is too high"
+)
 PROFILE_THRESHOLDS = np.logspace(-3, 1, 81)
 
 
@@ -145,10 +149,22 @@ def notes_on(tables: Mapping[str, Any], reference: Reference) -> list[str]:
         notes.append(
             f"fewer bootstrap resamples than asked for, over so many runs: {', '.join(reduced)}"
         )
-    notes += [
-        f"{agent['agent']}: {caveat}" for agent in tables["agents"] for caveat in agent["caveats"]
-    ]
+    counts = {len(agent["record_games"]) for agent in tables["agents"]}
+    if len(counts) > 1:
+        notes.append("the agents have scores of different games: their means are of unequal sets")
+    if any(_has_video_pinball_zero(agent, reference) for agent in tables["agents"]):
+        notes.append(VIDEO_PINBALL)
+    caveats = [agent["agent"] for agent in tables["agents"] if agent["caveats"]]
+    if caveats:
+        notes.append(f"caveats on {', '.join(caveats)}: in the report and --json")
     return notes
+
+
+def _has_video_pinball_zero(agent: Mapping[str, Any], reference: Reference) -> bool:
+    played = str(agent["origin"]).startswith("played")
+    return (
+        played and "video_pinball" in agent["hns_games"] and not reference.random["video_pinball"]
+    )
 
 
 def _describe(runs: AgentRuns, config: Conventions, reference: Reference) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def error_of(*agents: str) -> tuple[str, str | None]:
 def write_evaluation(out: str, rows: list[dict[str, Any]], **changes: Any) -> None:
     config = EvalConfig(agent="random", games="pong")
     run = open_run("atari.eval", config, out=Path(out))
-    agent = {"agent": "random", "frames": 0, "games": rows}
+    agent = {"agent": "random", "frames": 0, "origin": "played so", "games": rows}
     run.finish(Result(study="atari.eval", tables={"agents": [agent]}, **changes))
 
 
@@ -80,7 +80,7 @@ def test_columns_that_a_table_has_for_itself_are_said(folder: Path) -> None:
 def test_an_evaluation_gives_a_score_a_seed() -> None:
     write_evaluation("run", [{"game": "pong", "score": -20.5, "scores": [-21.0, -20.0]}])
     (agent,) = find("run")
-    assert (agent.agent, agent.frames, agent.origin) == ("random", 0, "played: run")
+    assert (agent.agent, agent.frames, agent.origin) == ("random", 0, "played so")
     assert agent.scores["pong"].tolist() == [-21, -20]
 
 
@@ -95,9 +95,42 @@ def test_an_evaluation_that_was_a_published_table_can_be_compared() -> None:
     }
 
 
-def test_a_file_wins_over_a_published_agent_of_its_name(folder: Path) -> None:
+def test_a_table_wins_over_a_published_agent_of_its_name_and_a_mere_folder_does_not(
+    folder: Path,
+) -> None:
     (folder / "agent57").write_text(TABLE)
     assert [agent.agent for agent in find("agent57")] == ["a", "b"]
+    (folder / "muzero").mkdir()
+    assert [agent.agent for agent in find("muzero")] == ["muzero"]
+
+
+def test_a_run_wins_over_a_published_agent_of_its_name() -> None:
+    write_evaluation("agent57", [{"game": "pong", "score": 1, "scores": [1]}])
+    assert [agent.agent for agent in find("agent57")] == ["random"]
+
+
+def test_a_label_gives_another_name(folder: Path) -> None:
+    (folder / "t.csv").write_text("agent,game,score\na,pong,1\n")
+    (folder / "a=b.csv").write_text("agent,game,score\nc,pong,1\n")
+    result, notes = compared("first=t.csv", "theirs=agent57", "t.csv", "a=b.csv")
+    assert [agent["agent"] for agent in result.tables["agents"]] == ["first", "theirs", "a", "c"]
+    assert UNEQUAL_PROTOCOLS in notes
+    assert error_of("x=s.csv") == ("s.csv holds 2 agents; 'x' can name one only", None)
+    assert error_of("x=xyzzy")[0] == "unknown agent 'xyzzy'"
+    result, _ = compared("=agent57")
+    assert [agent["agent"] for agent in result.tables["agents"]] == ["agent57"]
+
+
+def test_evaluations_played_under_unequal_conditions_are_said() -> None:
+    rows = [{"game": "pong", "score": 1, "scores": [1]}]
+    write_evaluation("one", rows)
+    write_evaluation("two", rows)
+    text = Path("two/result.json").read_text().replace("played so", "played otherwise")
+    _, notes = compared("one", "b=two")
+    assert not any("played differently" in note for note in notes)
+    Path("two/result.json").write_text(text)
+    _, notes = compared("one", "b=two")
+    assert "the evaluations were played differently: played otherwise; played so" in notes
 
 
 def test_side_by_side_in_the_order_they_were_named() -> None:
@@ -163,7 +196,7 @@ def test_agents_of_one_name(folder: Path) -> None:
     (folder / "t.csv").write_text("agent,game,score\na,pong,1\n")
     assert error_of("s.csv", "t.csv") == (
         "two of the agents are called 'a'",
-        "give one another name in its score table (of a run: in a copy of its games.csv)",
+        "give one another name: LABEL=NAME, as in first=RUN_DIRECTORY",
     )
     assert error_of("agent57", "Agent-57")[0] == "two of the agents are called 'agent57'"
     with pytest.raises(UserError, match="the same agent is named twice"):

@@ -1,4 +1,4 @@
-"""`atari eval` in one process: jobs, resuming, what is counted, and how failures end."""
+"""`atari eval` in one process: resuming, what is counted, and how failures end."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlscale.core.engine.jobs import Failed, Finished, Job, Lost, Progress, Recorded
+from mlscale.core.engine.jobs import Failed, Finished, Job, Lost, Recorded
 from mlscale.core.errors import MlscaleError, UserError, WorkFailed
 from mlscale.core.results import Result
 from mlscale.core.runs import Run, open_run
@@ -16,9 +16,7 @@ from mlscale.rl.atari import evaluate
 from mlscale.rl.atari.agents.base import AgentEntry
 from mlscale.rl.atari.agents.registry import SHIPPED
 from mlscale.rl.atari.config import EvalConfig
-from mlscale.rl.atari.evaluate import make_jobs, play_job
-from mlscale.rl.atari.lanes import Episode
-from mlscale.rl.atari.play import Pulse
+from mlscale.rl.atari.jobs import WORK
 from mlscale.rl.atari.published import find_published, published_scores
 
 QUICK = {"agent": "noop", "report": False, "resamples": 100, "games": "pong,alien", "episodes": 2}
@@ -33,105 +31,6 @@ def record(game: str, seed: int, episode: int, score: int = 5, **changes: Any) -
     return {**made, "end": "game over", **changes}
 
 
-# Jobs
-
-
-def test_jobs_are_games_times_seeds_as_plain_data() -> None:
-    jobs = make_jobs(
-        config(seed=3, seeds=2, max_frames=400, lanes=4, trust=True), ["pong", "alien"]
-    )
-    assert [job.key for job in jobs] == ["pong/3", "pong/4", "alien/3", "alien/4"]
-    payload = jobs[1].payload
-    assert json.loads(json.dumps(payload)) == payload
-    assert {key: payload[key] for key in payload if key != "protocol"} == {
-        "agent": "noop", "trust": True, "device": "auto", "game": "pong", "seed": 4,
-        "episodes": 2, "lanes": 4,
-    }  # fmt: skip
-    assert payload["protocol"]["max_frames"] == 400
-    assert payload["protocol"]["stuck_frames"] == 18_000
-
-
-# One job
-
-
-def job(**changes: Any) -> dict[str, Any]:
-    settings = config(games="pong", max_frames=80, **changes)
-    return dict(make_jobs(settings, ["pong"])[0].payload)
-
-
-def played(payload: Mapping[str, Any], finished: Sequence[Any] = ()) -> list[dict[str, Any]]:
-    return [
-        event
-        for event in play_job(payload, finished)
-        if event is not None and not isinstance(event, Progress)
-    ]
-
-
-def test_a_job_goes_on_to_the_records_of_an_unbroken_one() -> None:
-    payload = job(agent="random", episodes=4)
-    whole = sorted(played(payload), key=lambda r: r["episode"])
-    assert [r["episode"] for r in whole] == [0, 1, 2, 3]
-    assert set(whole[0]) == {"game", "seed", "episode", "score", "frames", "end"}
-    rest = played(payload, [whole[0], whole[2]])
-    assert sorted(rest, key=lambda r: r["episode"]) == [whole[1], whole[3]]
-
-
-def test_a_finished_job_makes_neither_emulator_nor_agent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluate, "make_agent", lambda *_: pytest.fail("made an agent"))
-    monkeypatch.setattr("mlscale.rl.atari.play.Lane", lambda *_: pytest.fail("made an emulator"))
-    assert played(job(), [record("pong", 0, 0), record("pong", 0, 1)]) == []
-
-
-@pytest.fixture
-def starts_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Return a function that says how a job would start its episodes, playing none."""
-
-    def starts(payload: Mapping[str, Any]) -> Any:
-        seen = {}
-
-        def play(game: str, protocol: Any, starts: Any, make_agent: Any, **named: Any) -> Any:
-            seen.update(starts=starts, agent=make_agent(), **named)
-            yield Pulse(frames=12)
-            yield Episode(episode=0, score=1, frames=4, end="stuck")
-
-        with monkeypatch.context() as patch:
-            patch.setattr(evaluate, "play_episodes", play)
-            seen["events"] = list(play_job(payload, []))
-        return seen
-
-    return starts
-
-
-def test_events_become_progress_and_records(starts_of: Callable[..., Any]) -> None:
-    assert starts_of(job(seed=6))["events"] == [
-        Progress({"frames": 12}),
-        {"game": "pong", "seed": 6, "episode": 0, "score": 1, "frames": 4, "end": "stuck"},
-    ]
-
-
-def test_every_episode_has_seeds_of_its_own(starts_of: Callable[..., Any]) -> None:
-    seeds = [
-        seed
-        for payload in (job(episodes=50), job(episodes=50, seed=1))
-        for start in starts_of(payload)["starts"]
-        for seed in (start.emulator_seed, start.agent_seed)
-    ]
-    assert len(set(seeds)) == 200
-    assert all(0 <= seed < 2**31 for seed in seeds)
-
-
-def test_an_episodes_seeds_do_not_depend_on_how_many_are_asked_for(
-    starts_of: Callable[..., Any],
-) -> None:
-    assert starts_of(job(episodes=2))["starts"] == starts_of(job(episodes=5, lanes=1))["starts"][:2]
-
-
-def test_lanes_and_actions_are_the_jobs(starts_of: Callable[..., Any]) -> None:
-    few = starts_of(job(lanes=3, protocol="v5"))
-    assert (few["max_lanes"], few["num_actions"]) == (3, 6)
-    assert starts_of(job(protocol="saber"))["num_actions"] == 18
-
-
 # Whole evaluations, with an engine that answers from a script
 
 
@@ -144,7 +43,7 @@ class Script:
         self.finished: dict[str, list[Any]] = {}
 
     def run(self, work: str, jobs: Sequence[Job], finished: Mapping[str, Any]) -> Iterator[Any]:
-        assert work == evaluate.WORK
+        assert work == WORK
         self.finished = {key: list(records) for key, records in finished.items()}
         for job in jobs:
             self.asked.append(job.key)
@@ -314,14 +213,16 @@ def test_incomplete_seeds_are_left_out_of_a_failed_result(monkeypatch: pytest.Mo
         alien__0=[WorkFailed("no sign of life for 4 s")],
         alien__1=[record("alien", 1, 0, 900), WorkFailed("no sign of life for 4 s")],
     )
-    error, run = failed(monkeypatch, engine, seeds=2)
+    error, _ = failed(monkeypatch, engine, seeds=2)
     assert (error.exit_code, error.hint) == (1, "look")
-    assert error.message == "pong/1: the agent raised KeyError (3 of 4 jobs failed)"
+    assert (
+        error.message
+        == "pong/1: the agent raised KeyError (3 of 4 jobs failed: pong/1, alien/0, alien/1)"
+    )
     assert error.worker_traceback == "traceback of the worker"
     assert error.partial is not None
     assert error.partial.status == "failed"
     assert {game: row["scores"] for game, row in rows(error.partial).items()} == {"pong": [5.0]}
-    assert "alien/0 failed: no sign of life for 4 s" in run.notes
 
 
 def test_nothing_played_is_a_result_without_tables(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -331,6 +232,22 @@ def test_nothing_played_is_a_result_without_tables(monkeypatch: pytest.MonkeyPat
     assert (error.partial.status, error.partial.tables) == ("failed", {})
     assert error.partial.protocol["name"] == "saber"
     assert error.partial.protocol["ties"] == "count"
+
+
+def test_three_failures_with_nothing_to_show_end_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = {f"{game}__0": [WorkFailed("broken")] for game in ("pong", "alien", "qbert", "hero")}
+    engine = Script(**broken)
+    error, run = failed(monkeypatch, engine, games="pong,alien,qbert,hero")
+    assert engine.asked == ["pong/0", "alien/0", "qbert/0"]
+    assert error.message == "pong/0: broken (3 of 4 jobs failed: pong/0, alien/0, qbert/0)"
+    assert "stopped: the first 3 jobs all failed" in run.notes
+
+
+def test_three_failures_after_a_success_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = {f"{game}__0": [WorkFailed("broken")] for game in ("alien", "qbert", "hero")}
+    engine = Script(**broken)
+    failed(monkeypatch, engine, games="pong,alien,qbert,hero,freeway")
+    assert engine.asked == ["pong/0", "alien/0", "qbert/0", "hero/0", "freeway/0"]
 
 
 @pytest.mark.parametrize(

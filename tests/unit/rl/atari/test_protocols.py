@@ -5,17 +5,17 @@ import dataclasses
 import pytest
 
 from mlscale.rl.atari.config import EvalConfig
-from mlscale.rl.atari.evaluate import resolve_protocol
+from mlscale.rl.atari.jobs import resolve_protocol
 from mlscale.rl.atari.protocols import PROTOCOLS, Protocol
 
 
 @pytest.mark.parametrize(
-    ("name", "sticky_prob", "full_actions", "max_frames", "stuck_frames", "noop_max"),
+    ("name", "sticky_prob", "full_actions", "max_frames", "stuck_frames", "noop_max", "reported"),
     [
-        ("saber", 0.25, True, 21_600_000, 18_000, 0),
-        ("machado", 0.25, True, 108_000, None, 0),
-        ("nature", 0.0, False, 108_000, None, 30),
-        ("v5", 0.25, False, 108_000, None, 0),
+        ("saber", 0.25, True, 21_600_000, 18_000, 0, 100),
+        ("machado", 0.25, True, 108_000, None, 0, None),
+        ("nature", 0.0, False, 108_000, None, 30, None),
+        ("v5", 0.25, False, 108_000, None, 0, None),
     ],
 )
 def test_a_protocols_values(
@@ -25,6 +25,7 @@ def test_a_protocols_values(
     max_frames: int,
     stuck_frames: int | None,
     noop_max: int,
+    reported: int | None,
 ) -> None:
     protocol = PROTOCOLS[name]
     assert dataclasses.asdict(protocol) | {"source": ""} == {
@@ -35,7 +36,7 @@ def test_a_protocols_values(
         "stuck_frames": stuck_frames,
         "noop_max": noop_max,
         "frame_skip": 4,
-        "reported_episodes": 100,
+        "reported_episodes": reported,
         "source": "",
     }
     assert protocol.source
@@ -53,8 +54,8 @@ def test_there_are_no_others_and_saber_is_the_default() -> None:
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
-def test_a_frame_cap_of_ones_own_changes_nothing_else(name: str) -> None:
+def test_a_frame_cap_of_ones_own_is_named_and_changes_nothing_else(name: str) -> None:
     capped = resolve_protocol(EvalConfig(agent="random", protocol=name, max_frames=400))
-    assert capped == dataclasses.replace(PROTOCOLS[name], max_frames=400)
+    assert capped == dataclasses.replace(PROTOCOLS[name], name=f"{name}, cap 400", max_frames=400)
     assert resolve_protocol(EvalConfig(agent="random", protocol=name)) == PROTOCOLS[name]
     assert isinstance(capped, Protocol)

@@ -82,8 +82,21 @@ def test_one_agent_by_hand() -> None:
     assert alien == {
         "game": "alien", "name": "Alien", "score": 20, "seeds": 1, "random": 0, "human": 10,
         "record": 100, "hns": 2, "chns": 1, "hwrns": 0.2, "saber": 0.2, "record_broken": False,
+        "score_ci95": None, "hns_ci95": None, "hwrns_ci95": None,
     }  # fmt: skip
     assert [pong[key] for key in ("record", "hwrns", "saber", "record_broken")] == [None] * 4
+
+
+def test_a_games_own_interval_is_that_of_its_score_normalised() -> None:
+    (agent,) = tables(runs(alien=[20, 50, 80], pong=[5, 5, 5], breakout=[1, 2]))["agents"]
+    alien, pong, breakout = agent["games"]
+    low, high = alien["score_ci95"]
+    assert 20 <= low < 50 < high <= 80
+    assert alien["hns_ci95"] == pytest.approx([low / 10, high / 10])
+    assert alien["hwrns_ci95"] == pytest.approx([low / 100, high / 100])
+    assert list(pong["score_ci95"]) == [5, 5]
+    assert pong["hwrns_ci95"] is None  # no record
+    assert breakout["score_ci95"] is None  # two seeds
 
 
 def test_without_training_frames_there_is_no_efficiency() -> None:
@@ -205,12 +218,29 @@ def test_metrics_of_one_agent_and_of_several() -> None:
 def test_notes_say_what_is_missing_once() -> None:
     a = runs("a", alien=[1, 2, 3], pong=[1, 1, 1])
     b = dataclasses.replace(runs("b", alien=[1], pong=[1]), caveats=("measured by hand",))
-    assert notes_on(tables(a, b), REFERENCE) == [
+    *notes, caveats = notes_on(tables(a, b), REFERENCE)
+    assert notes == [
         "no record in mine for Pong: left out of record metrics",
         "no intervals for b: they need at least 3 seeds of every game",
-        "b: measured by hand",
     ]
+    assert caveats.startswith("caveats on b: ")
     assert notes_on(tables(runs(alien=[1, 2, 3])), REFERENCE) == []
+
+
+def test_unequal_sets_of_games_are_said() -> None:
+    text = "the agents have scores of different games: their means are of unequal sets"
+    assert text in notes_on(
+        tables(runs("a", alien=[1]), runs("b", alien=[1], breakout=[1])), REFERENCE
+    )
+    assert text not in notes_on(tables(runs("a", alien=[1]), runs("b", alien=[1])), REFERENCE)
+
+
+def test_the_unusual_random_score_of_video_pinball_is_said_of_fresh_scores_only() -> None:
+    for origin, said in (("played here", True), ("published: x", False), ("s.csv", False)):
+        agent = dataclasses.replace(runs(video_pinball=[1, 2, 3]), origin=origin)
+        reference = shipped_reference()
+        notes = notes_on(score_agents([agent], CONFIG, reference), reference)
+        assert any(note.startswith("Video Pinball's random score is 0") for note in notes) == said
 
 
 def test_fewer_resamples_than_asked_for_are_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,7 +156,7 @@ def test_an_untrained_policy_plays_pong(tmp_path: Path, algorithm: str) -> None:
     assert agent.act(frames_NFHW).tolist() == [action_sets("pong").minimal[a] for a in own]
     starts = [EpisodeStart(episode=n, emulator_seed=n, agent_seed=n) for n in range(2)]
     played = play_episodes(
-        "pong", protocol, starts, lambda: agent, num_actions=task.num_actions, max_lanes=2
+        "pong", protocol, starts, lambda _: agent, num_actions=task.num_actions, max_lanes=2
     )
     episodes = [event for event in played if isinstance(event, Episode)]
     assert [(episode.frames, episode.end) for episode in episodes] == [(80, "frame cap")] * 2
