@@ -2,11 +2,18 @@
 
 Run: python benchmarks/atari_eval.py [--rounds 5] [--games pong,breakout]
 
-Every contender plays the same game with the same policy under the same conditions (sticky
-actions, all 18 actions, frame skip 4, 84x84 grey frames, four stacked, no cap but the game's
-own end), eight episodes at a time, in turns within each round. A figure is emulator frames per
-second of wall time. Peers' environments exist before their clock starts; mlscale's clock
-includes making and seeding its emulators. Ratios are taken within a round.
+Every contender plays the same game with the same policy: sticky actions, all 18 actions, frame
+skip 4, 84x84 grey frames, four stacked, unclipped rewards, whole games. Contenders take turns
+within each round and ratios are taken within a round. A figure is emulator frames per second of
+wall time. Unequal, and in whose favour:
+
+- peers' environments exist before their clock starts; mlscale's clock includes making its
+  emulators and seeding each episode (which no peer does);
+- peers keep their usual form: ALE's cap of 108,000 frames, and Stable-Baselines3's wrapper
+  presses FIRE after a reset; mlscale plays its `saber` protocol. No episode here gets that far;
+- peers have eight environments and one torch thread: two threads, or sixteen environments, were
+  no faster for them;
+  mlscale has what `mlscale atari eval` uses: sixteen lanes, one torch thread.
 """
 
 from __future__ import annotations
@@ -24,10 +31,11 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-NUM_ENVS = 8
+NUM_ENVS = 8  # of the peers
 STICKY_PROB = 0.25
 NUM_ACTIONS = 18
-THREADS = {"mlscale": 1, "peers": 2}  # torch threads; one each was slower for the peers
+NUM_LANES = 16  # of mlscale, as by default
+PEER_THREADS = 1
 
 
 def nature_cnn() -> Any:
@@ -52,6 +60,7 @@ def mlscale_eval(game: str, policy: str, episodes: int, number_format: str = "fl
     from mlscale.rl.atari.agents.network_agent import NetworkAgent
     from mlscale.rl.atari.agents.number_format import acting_network
     from mlscale.rl.atari.agents.random_agent import RandomAgent
+    from mlscale.rl.atari.jobs import POLICY_THREADS
     from mlscale.rl.atari.lanes import Episode, EpisodeStart
     from mlscale.rl.atari.play import play_episodes
     from mlscale.rl.atari.protocols import PROTOCOLS
@@ -60,10 +69,10 @@ def mlscale_eval(game: str, policy: str, episodes: int, number_format: str = "fl
     if policy == "cnn":
         import torch
 
-        torch.set_num_threads(THREADS["mlscale"])
+        torch.set_num_threads(POLICY_THREADS)
         network = acting_network(nature_cnn(), number_format)
 
-    def make() -> Any:
+    def make(group: int) -> Any:
         if policy == "random":
             return RandomAgent(task)
         return NetworkAgent(network, ALL_ACTIONS, task)
@@ -71,7 +80,7 @@ def mlscale_eval(game: str, policy: str, episodes: int, number_format: str = "fl
     starts = [EpisodeStart(episode=n, emulator_seed=n, agent_seed=n) for n in range(episodes)]
     began_s = time.perf_counter()
     played = play_episodes(
-        game, PROTOCOLS["saber"], starts, make, num_actions=NUM_ACTIONS, max_lanes=NUM_ENVS
+        game, PROTOCOLS["saber"], starts, make, num_actions=NUM_ACTIONS, max_lanes=NUM_LANES
     )
     frames = sum(event.frames for event in played if isinstance(event, Episode))
     return frames / (time.perf_counter() - began_s)
@@ -102,7 +111,7 @@ def gymnasium_async(game: str, policy: str, episodes: int) -> float:
     import gymnasium
     import torch
 
-    torch.set_num_threads(THREADS["peers"])
+    torch.set_num_threads(PEER_THREADS)
     network = nature_cnn()
     env = gymnasium.vector.AsyncVectorEnv([_gymnasium_env(game)] * NUM_ENVS)
     generator = np.random.default_rng(0)
@@ -157,7 +166,7 @@ def sb3_evaluate_policy(game: str, policy: str, episodes: int) -> float:
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import SubprocVecEnv, VecFrameStack, VecTransposeImage
 
-    torch.set_num_threads(THREADS["peers"])
+    torch.set_num_threads(PEER_THREADS)
 
     def make() -> Any:
         gymnasium.register_envs(ale_py)

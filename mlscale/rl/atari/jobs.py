@@ -10,6 +10,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from mlscale.core.engine.jobs import Job, Progress, Record
+from mlscale.core.engine.work import limit_threads
 from mlscale.core.seeding import derive_seed
 from mlscale.rl.atari.agents.actions import offered_actions
 from mlscale.rl.atari.agents.base import Task
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 WORK = "mlscale.rl.atari.jobs:play_job"
 THREADS_PER_WORKER = 2  # one emulates while the other acts
+POLICY_THREADS = 1  # a second one would wait, spinning, for the core the emulators are on
 
 
 def make_jobs(config: EvalConfig, games: Sequence[str], device: str = "cpu") -> list[Job]:
@@ -66,6 +68,7 @@ def play_job(
     game, seed = payload["game"], payload["seed"]
     protocol = Protocol(**payload["protocol"])
     entry = find_agent(payload["agent"], trust=payload["trust"])
+    limit_threads(POLICY_THREADS)
     action_ids = offered_actions(game, protocol)
 
     def agent_of(group: int) -> Agent:
