@@ -8,7 +8,7 @@ within each round and ratios are taken within a round. A figure is emulator fram
 wall time. Unequal, and in whose favour:
 
 - peers' environments exist before their clock starts; mlscale's clock includes making its
-  emulators and seeding each episode (which no peer does);
+  emulators and seeding its stretches of episodes (which no peer does);
 - peers keep their usual form: ALE's cap of 108,000 frames, and Stable-Baselines3's wrapper
   presses FIRE after a reset; mlscale plays its `saber` protocol. No episode here gets that far;
 - peers have eight environments and one torch thread: two threads, or sixteen environments, were
@@ -61,9 +61,10 @@ def mlscale_eval(game: str, policy: str, episodes: int, number_format: str = "fl
     from mlscale.rl.atari.agents.number_format import acting_network
     from mlscale.rl.atari.agents.random_agent import RandomAgent
     from mlscale.rl.atari.jobs import POLICY_THREADS
-    from mlscale.rl.atari.lanes import Episode, EpisodeStart
+    from mlscale.rl.atari.lanes import Episode
     from mlscale.rl.atari.play import play_episodes
     from mlscale.rl.atari.protocols import PROTOCOLS
+    from mlscale.rl.atari.stretches import EpisodeStart, cut_into_stretches
 
     task = Task(game=game, action_ids=ALL_ACTIONS)
     if policy == "cnn":
@@ -80,7 +81,12 @@ def mlscale_eval(game: str, policy: str, episodes: int, number_format: str = "fl
     starts = [EpisodeStart(episode=n, emulator_seed=n, agent_seed=n) for n in range(episodes)]
     began_s = time.perf_counter()
     played = play_episodes(
-        game, PROTOCOLS["saber"], starts, make, num_actions=NUM_ACTIONS, max_lanes=NUM_LANES
+        game,
+        PROTOCOLS["saber"],
+        cut_into_stretches(starts, episodes),
+        make,
+        num_actions=NUM_ACTIONS,
+        max_lanes=NUM_LANES,
     )
     frames = sum(event.frames for event in played if isinstance(event, Episode))
     return frames / (time.perf_counter() - began_s)
@@ -263,6 +269,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--games", default="pong,breakout")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--episodes", type=int, default=24)
+    parser.add_argument("--episodes", type=int, default=96)
     arguments = parser.parse_args()
     measure(arguments.games.split(","), arguments.rounds, arguments.episodes)

@@ -1,7 +1,7 @@
 """The jobs of an evaluation: one per game and seed, a record per finished episode.
 
-Every episode is a function of (agent, game, protocol, seed, episode number) alone, so a job goes
-on after its last record and loses only what it was playing.
+Episodes depend on (agent, game, protocol, seed, episode number) and on how many are asked for,
+not on timing, so a job goes on after its last record and loses only what it was playing.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from mlscale.core.seeding import derive_seed
 from mlscale.rl.atari.agents.actions import offered_actions
 from mlscale.rl.atari.agents.base import Task
 from mlscale.rl.atari.agents.registry import find_agent, make_agent
-from mlscale.rl.atari.lanes import EpisodeStart
 from mlscale.rl.atari.play import Pulse, play_episodes
 from mlscale.rl.atari.protocols import PROTOCOLS, Protocol
+from mlscale.rl.atari.stretches import EpisodeStart, cut_into_stretches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -93,7 +93,7 @@ def play_job(
     played = play_episodes(
         game,
         protocol,
-        starts,
+        cut_into_stretches(starts, payload["episodes"]),
         agent_of,
         num_actions=len(action_ids),
         max_lanes=min(payload["lanes"], payload["episodes"]),

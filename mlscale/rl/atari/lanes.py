@@ -1,22 +1,21 @@
-"""A lane: one emulator on its own thread, playing one seeded episode after another.
+"""A lane: one emulator on its own thread, playing one stretch of episodes after another.
 
 Each lane is an `AtariVectorEnv` of a single environment, so that it has its own C++ thread and
 can be reset alone: no lane waits for another, and none goes on playing without an episode.
-Measured beside one vector environment of eight, eight lanes are as fast.
-
-A new episode gets its own emulator seed, which makes it independent of what was played before.
-The emulator loads its ROM anew for that, about 90 ms of CPU time, so it happens on a helper
-thread while the other lanes play.
+Measured beside one vector environment of eight, eight lanes are as fast. Resets, slow when they
+seed the emulator, happen on a helper thread while the other lanes play.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from mlscale.rl.atari.rollover import COUNTER_MODULUS, MARKS_READ_AS, unwrap, without_marks
+from mlscale.rl.atari.stretches import STRETCH_FRAMES
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
@@ -24,23 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mlscale.rl.atari.protocols import Protocol
+    from mlscale.rl.atari.stretches import EpisodeStart, Stretch
 
 End = Literal["game over", "frame cap", "stuck"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EpisodeStart:
-    """An episode to play.
-
-    Args:
-        episode: Its number within the seed, from 0.
-        emulator_seed: Seed of sticky actions and no-op starts, 31 bits.
-        agent_seed: Seed for what the agent draws.
-    """
-
-    episode: int
-    emulator_seed: int
-    agent_seed: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +51,7 @@ class Lane:
     Args:
         game: ALE ROM id.
         protocol: The conditions to play under.
-        resetter: Runs the slow reseeding off the main thread.
+        resetter: Runs resets off the main thread.
     """
 
     def __init__(self, game: str, protocol: Protocol, resetter: Executor) -> None:
@@ -77,14 +62,39 @@ class Lane:
         self._resetter = resetter
         self._reset: Future[Any] | None = None
         self._action_1 = np.zeros(1, dtype=np.int64)
+        self._rest: deque[EpisodeStart] = deque()
+        self._held: list[Episode] = []
+        self._seeded_frames = 0
         self.start: EpisodeStart | None = None
         self.playing = False
 
-    def begin(self, start: EpisodeStart) -> None:
-        """Start reseeding the emulator for an episode; `first_observation` collects it."""
-        self.start = start
-        seed_1 = np.array([start.emulator_seed])
+    def take(self, stretch: Stretch) -> None:
+        """Start a stretch: seed the emulator for its first episode."""
+        self._rest = deque(stretch)
+        self._seeded_frames = 0
+        self._begin(seeded=True)
+
+    def _begin(self, *, seeded: bool) -> None:
+        self.start = self._rest.popleft()
+        seed_1 = np.array([self.start.emulator_seed]) if seeded else None
         self._reset = self._resetter.submit(self._env.reset, seed=seed_1)
+
+    def end_episode(self, episode: Episode) -> list[Episode]:
+        """Go on with the stretch, or return all its episodes when it has lasted long enough."""
+        self._held.append(episode)
+        self._seeded_frames += episode.frames
+        if self._rest and self._seeded_frames < STRETCH_FRAMES:
+            self._begin(seeded=False)
+            return []
+        held, self._held = self._held, []
+        return held
+
+    def release(self) -> Stretch:
+        """Give away what is left of a stretch that has lasted long enough; it is seeded anew."""
+        if not self._rest or self._seeded_frames + self._frames < STRETCH_FRAMES:
+            return []
+        rest, self._rest = self._rest, deque()
+        return list(rest)
 
     @property
     def resetting(self) -> Future[Any] | None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from mlscale.core.errors import MlscaleError, WorkFailed, one_line
 from mlscale.rl.atari.agents.base import EpisodicAgent
-from mlscale.rl.atari.lanes import Episode, EpisodeStart, Lane
+from mlscale.rl.atari.lanes import Episode, Lane
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from mlscale.rl.atari.agents.base import Agent
     from mlscale.rl.atari.protocols import Protocol
+    from mlscale.rl.atari.stretches import Stretch
 
 OBSERVATION_SHAPE = (4, 84, 84)
 PULSE_EVERY_S = 1.0
@@ -47,7 +48,7 @@ class Pulse:
 def play_episodes(
     game: str,
     protocol: Protocol,
-    starts: Sequence[EpisodeStart],
+    stretches: Sequence[Stretch],
     make_agent: Callable[[int], Agent],
     *,
     num_actions: int,
@@ -58,7 +59,7 @@ def play_episodes(
     Args:
         game: ALE ROM id.
         protocol: The conditions to play under.
-        starts: The episodes to play.
+        stretches: The episodes to play; those of a stretch are yielded together.
         make_agent: Makes the agent of a group of lanes, given the group's number.
         num_actions: How many action indices are legal.
         max_lanes: Most episodes to play at once; half of it is the size of an agent's batch,
@@ -67,7 +68,7 @@ def play_episodes(
     Raises:
         WorkFailed: The agent raised, or returned something that is not a batch of legal actions.
     """
-    queue = deque(starts)
+    queue = deque(stretches)
     num_lanes = min(max_lanes, len(queue))
     if num_lanes == 0:
         return
@@ -79,15 +80,13 @@ def play_episodes(
             for number, half in enumerate((lanes[::2], lanes[1::2]))
             if half
         ]
-        for lane in lanes:
-            lane.begin(queue.popleft())
         yield from _alternate(groups, queue)
 
 
-def _alternate(groups: list[Group], queue: deque[EpisodeStart]) -> Iterator[Episode | Pulse]:
+def _alternate(groups: list[Group], queue: deque[Stretch]) -> Iterator[Episode | Pulse]:
     """Turn by turn, collect a group's step, act for it and send it off again."""
     pulsed_s = time.monotonic()
-    while any(group.busy for group in groups):
+    while queue or any(group.busy for group in groups):
         for group in groups:
             yield from group.collect(queue)
             group.send()
@@ -137,21 +136,23 @@ class Group:
         """Emulator frames played so far."""
         return self._finished_frames + sum(lane.frames for lane in self._lanes if lane.playing)
 
-    def collect(self, queue: deque[EpisodeStart]) -> list[Episode]:
-        """Take in each lane's step or finished reset; return the episodes that ended."""
-        ended = []
+    def collect(self, queue: deque[Stretch]) -> list[Episode]:
+        """Take in each lane's step or finished reset; return the episodes that are done with."""
+        done = []
         for row, lane in enumerate(self._lanes):
             if lane.playing:
                 self._observations_NFHW[row], episode = lane.receive()
+                if rest := lane.release():
+                    queue.append(rest)
                 if episode is not None:
                     self._finished_frames += episode.frames
-                    ended.append(episode)
-                    if queue:
-                        lane.begin(queue.popleft())
+                    done += lane.end_episode(episode)
             elif lane.resetting is not None and lane.resetting.done():
                 self._observations_NFHW[row] = lane.first_observation()
                 self._announce(row, lane)
-        return ended
+            if queue and not lane.playing and lane.resetting is None:
+                lane.take(queue.popleft())
+        return done
 
     def _announce(self, row: int, lane: Lane) -> None:
         agent = self._agent

@@ -38,8 +38,8 @@ class Agent(Protocol):
 class EpisodicAgent(Agent, Protocol):
     """An agent with state or randomness of its own per episode.
 
-    Drawing from the given seed makes each episode the same whichever lane plays it and
-    whatever was played before, which is what lets an interrupted evaluation go on exactly.
+    Drawing from the given seed makes each episode the same whichever lane plays it and whatever
+    was played before, which is what lets an interrupted evaluation go on exactly.
     """
 
     def begin(self, lane: int, seed: int) -> None:

@@ -55,6 +55,18 @@ def test_a_job_goes_on_to_the_records_of_an_unbroken_one() -> None:
     assert sorted(rest, key=lambda r: r["episode"]) == [whole[1], whole[3]]
 
 
+def test_a_job_of_stretches_goes_on_to_the_records_of_an_unbroken_one() -> None:
+    payload = job(agent="random", episodes=32, lanes=3)
+    whole = played(payload)
+    kept = whole[:11]  # within a stretch of two, as no session leaves it; and out of order
+    kept = [r for r in kept if r["episode"] ^ 1 in {other["episode"] for other in kept}]
+    rest = played(payload, kept)
+    assert len(rest) == 32 - len(kept)
+    assert sorted(kept + rest, key=lambda r: r["episode"]) == sorted(
+        whole, key=lambda r: r["episode"]
+    )
+
+
 def test_a_finished_job_makes_neither_emulator_nor_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "make_agent", lambda *_: pytest.fail("made an agent"))
     monkeypatch.setattr("mlscale.rl.atari.play.Lane", lambda *_: pytest.fail("made an emulator"))
@@ -69,7 +81,9 @@ def starts_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
         seen = {}
 
         def play(game: str, protocol: Any, starts: Any, make_agent: Any, **named: Any) -> Any:
-            seen.update(starts=starts, make_agent=make_agent, **named)
+            seen.update(
+                starts=[start for part in starts for start in part], make_agent=make_agent, **named
+            )
             yield Pulse(frames=12)
             yield Episode(episode=0, score=1, frames=4, end="stuck")
 

@@ -10,9 +10,10 @@ from mlscale.rl.atari.agents.actions import action_sets, offered_actions
 from mlscale.rl.atari.agents.base import Task
 from mlscale.rl.atari.agents.noop_agent import NoopAgent
 from mlscale.rl.atari.agents.random_agent import RandomAgent
-from mlscale.rl.atari.lanes import Episode, EpisodeStart, make_emulator
+from mlscale.rl.atari.lanes import Episode, make_emulator
 from mlscale.rl.atari.play import check_actions, play_episodes
 from mlscale.rl.atari.protocols import PROTOCOLS, Protocol
+from mlscale.rl.atari.stretches import EpisodeStart
 
 SABER = PROTOCOLS["saber"]
 
@@ -30,12 +31,13 @@ def play(
     episodes: list[EpisodeStart],
     agent=RandomAgent,
     max_lanes: int = 2,
+    stretches=None,
 ) -> dict[int, Episode]:
     task = Task(game=game, action_ids=offered_actions(game, protocol))
     played = play_episodes(
         game,
         protocol,
-        episodes,
+        stretches or [[episode] for episode in episodes],
         lambda group: agent(task),
         num_actions=task.num_actions,
         max_lanes=max_lanes,
@@ -49,6 +51,43 @@ def test_an_episode_depends_on_its_seeds_alone():
     assert sorted(together) == [0, 1, 2, 3]
     assert together[2] == alone[2]
     assert len({(episode.score, episode.frames) for episode in together.values()}) > 1
+
+
+def test_a_stretch_shares_one_seed_and_depends_on_nothing_else():
+    stretches = [starts(0, 1, 2), starts(3, 4, 5), starts(6, 7)]
+    together = play("breakout", SABER, [], stretches=stretches, max_lanes=3)
+    one_lane = play("breakout", SABER, [], stretches=stretches[::-1], max_lanes=1)
+    assert sorted(together) == list(range(8))
+    assert together == one_lane
+    alone = play("breakout", SABER, starts(0, 1))
+    assert together[0] == alone[0]
+    assert together[1] != alone[1]  # it went on in the random stream of episode 0
+
+
+def test_a_long_stretch_starts_afresh(monkeypatch):
+    alone = play("breakout", SABER, starts(0, 1, 2))
+    monkeypatch.setattr("mlscale.rl.atari.lanes.STRETCH_FRAMES", alone[0].frames)
+    stretch = play("breakout", SABER, [], stretches=[starts(0, 1, 2)], max_lanes=1)
+    assert (stretch[0], stretch[1]) == (alone[0], alone[1])  # the limit is met: 1 is seeded anew
+    monkeypatch.setattr("mlscale.rl.atari.lanes.STRETCH_FRAMES", alone[0].frames + 1)
+    stretch = play("breakout", SABER, [], stretches=[starts(0, 1, 2)], max_lanes=1)
+    assert stretch[1] != alone[1]
+    assert stretch[2] == alone[2]  # two episodes are beyond the limit
+
+
+def test_episodes_of_a_stretch_come_together():
+    task = Task(game="breakout", action_ids=offered_actions("breakout", SABER))
+    capped = dataclasses.replace(SABER, max_frames=200)
+    played = play_episodes(
+        "breakout",
+        capped,
+        [starts(0, 1), starts(2)],
+        lambda group: NoopAgent(task),
+        num_actions=18,
+        max_lanes=2,
+    )
+    numbers = [event.episode for event in played if isinstance(event, Episode)]
+    assert numbers in ([0, 1, 2], [2, 0, 1])
 
 
 def test_breakout_without_a_button_ends_by_the_stuck_limit():

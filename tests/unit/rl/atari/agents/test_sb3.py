@@ -15,9 +15,10 @@ from mlscale.core.errors import UserError, WorkFailed
 from mlscale.rl.atari.agents.actions import action_sets, offered_actions
 from mlscale.rl.atari.agents.base import Task
 from mlscale.rl.atari.agents.sb3 import Sb3Agent, load_sb3
-from mlscale.rl.atari.lanes import Episode, EpisodeStart
+from mlscale.rl.atari.lanes import Episode
 from mlscale.rl.atari.play import play_episodes
 from mlscale.rl.atari.protocols import PROTOCOLS
+from mlscale.rl.atari.stretches import EpisodeStart
 
 PONG = (0, 1, 3, 4, 11, 12)
 MINIMAL = Task(game="pong", action_ids=PONG)
@@ -156,7 +157,12 @@ def test_an_untrained_policy_plays_pong(tmp_path: Path, algorithm: str) -> None:
     assert agent.act(frames_NFHW).tolist() == [action_sets("pong").minimal[a] for a in own]
     starts = [EpisodeStart(episode=n, emulator_seed=n, agent_seed=n) for n in range(2)]
     played = play_episodes(
-        "pong", protocol, starts, lambda _: agent, num_actions=task.num_actions, max_lanes=2
+        "pong",
+        protocol,
+        [starts[:1], starts[1:]],
+        lambda _: agent,
+        num_actions=task.num_actions,
+        max_lanes=2,
     )
     episodes = [event for event in played if isinstance(event, Episode)]
     assert [(episode.frames, episode.end) for episode in episodes] == [(80, "frame cap")] * 2
