@@ -87,6 +87,12 @@ STUDIES = (
         render="mlscale.cli.atari_tables:draw_eval",
     ),
     Study(
+        name="rl.train",
+        config="mlscale.rl.dqn.config:TrainConfig",
+        run="mlscale.rl.dqn.train:run",
+        render="mlscale.cli.rl_tables:draw_train",
+    ),
+    Study(
         name="runs.list",
         config="mlscale.cli.runs:ListConfig",
         run="mlscale.cli.runs:run_list",
