@@ -93,6 +93,24 @@ STUDIES = (
         render="mlscale.cli.rl_tables:draw_train",
     ),
     Study(
+        name="rl.eval",
+        config="mlscale.rl.dqn.config:EvalConfig",
+        run="mlscale.rl.dqn.evaluate:run",
+        render="mlscale.cli.rl_tables:draw_eval",
+    ),
+    Study(
+        name="rl.explore",
+        config="mlscale.rl.dqn.config:ExplorationConfig",
+        run="mlscale.rl.dqn.explore:run",
+        render="mlscale.cli.rl_tables:draw_explore",
+    ),
+    Study(
+        name="rl.study",
+        config="mlscale.rl.dqn.config:StudyConfig",
+        run="mlscale.rl.dqn.study:run",
+        render="mlscale.cli.rl_tables:draw_study",
+    ),
+    Study(
         name="runs.list",
         config="mlscale.cli.runs:ListConfig",
         run="mlscale.cli.runs:run_list",

@@ -60,14 +60,16 @@ class Lanes:
         s_LD: (L, D) the states that the next actions are chosen for.
         num_actions: Actions of the environment.
         num_values: D.
+        bounds: (D,) smallest and (D,) largest observation values.
     """
 
     def __init__(self, env_id: str, num_lanes: int, seed: int) -> None:
         self._envs = [make_environment(env_id) for _ in range(num_lanes)]
         space: Any = self._envs[0].action_space
         self.num_actions, self._first_action = int(space.n), int(space.start)
-        shape: Any = self._envs[0].observation_space.shape
-        self.num_values = int(shape[0])
+        observations: Any = self._envs[0].observation_space
+        self.num_values = int(observations.shape[0])
+        self.bounds = np.asarray(observations.low), np.asarray(observations.high)
         self.s_LD = np.zeros((num_lanes, self.num_values), np.float32)
         self._step = Step(
             s_tm1_LD=np.zeros_like(self.s_LD),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-import torch
+import torch  # noqa: TID253 - every test here needs it
 
 
 @pytest.fixture(autouse=True)

@@ -2,10 +2,10 @@
 
 import math
 
-import gymnasium
+import gymnasium  # noqa: TID253 - every test here needs it
 import numpy as np
 import pytest
-import torch
+import torch  # noqa: TID253 - every test here needs it
 
 from mlscale.core.errors import UserError
 from mlscale.rl.dqn.config import MbeConfig, RndConfig

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-import torch
-from torch import nn
+import torch  # noqa: TID253 - every test here needs it
+from torch import nn  # noqa: TID253 - every test here needs it
 
 from mlscale.core.errors import WorkFailed
 from mlscale.rl.dqn.config import ExploreConfig, LearnConfig

@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-import gymnasium
+import gymnasium  # noqa: TID253 - every test here needs it
 import numpy as np
 import pytest
 
