@@ -41,7 +41,7 @@ def compare(config: StudyConfig, run: Run, *, status: Status) -> Result:
         run: Holds the records; takes the report.
         status: "failed" when some trainings are missing.
     """
-    rows = [_row(agent, config, run.records) for agent in config.agents]
+    rows = [_row(agent, config, run) for agent in config.agents]
     rows = [row for row in rows if row["seeds"]]
     metrics = {
         f"{row['agent']}/{name}": Metric(
@@ -76,20 +76,15 @@ def compare(config: StudyConfig, run: Run, *, status: Status) -> Result:
     return result
 
 
-def _row(agent: str, config: StudyConfig, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _row(agent: str, config: StudyConfig, run: Run) -> dict[str, Any]:
     """Return an agent's seeds, its measures (values, mean, interval) and its curve."""
-    seeds = [
-        seed
-        for seed in range(config.seed, config.seed + config.seeds)
-        if _is_trained(records, agent, seed, config.steps)
-    ]
-    trainings = [_episodes(records, agent, seed, config.steps) for seed in seeds]
-    row: dict[str, Any] = {"agent": agent, "seeds": seeds}
-    if not seeds:
+    trainings = _trainings(agent, config, run)
+    row: dict[str, Any] = {"agent": agent, "seeds": list(trainings)}
+    if not trainings:
         return row
     grid_K = make_grid(config.steps)
-    curves_RK = np.array([learning_curve(training, grid_K) for training in trainings])
-    summaries = [summarise(training) for training in trainings]
+    curves_RK = np.array([learning_curve(training, grid_K) for training in trainings.values()])
+    summaries = [summarise(training) for training in trainings.values()]
     first = [summary["first_success_step"] for summary in summaries]
     knows_success = summaries[0]["successes"] is not None
     row["never_succeeded"] = sum(step is None for step in first) if knows_success else None
@@ -163,6 +158,21 @@ def _difference_rows(x_BN: FloatArray, num_runs: IntArray) -> FloatArray:
     """Return the first agent's mean less the second's (B, 1) of each resample."""
     means_B2 = game_means_rows(x_BN, num_runs)
     return means_B2[:, :1] - means_B2[:, 1:]
+
+
+def _trainings(agent: str, config: StudyConfig, run: Run) -> dict[int, list[Mapping[str, Any]]]:
+    """Return the episodes of an agent's complete trainings, by seed."""
+    found = {}
+    for seed in range(config.seed, config.seed + config.seeds):
+        if not _is_trained(run.records, agent, seed, config.steps):
+            continue
+        found[seed] = _episodes(run.records, agent, seed, config.steps)
+        if not found[seed]:
+            del found[seed]
+            run.note(
+                f"{agent}/{seed}: no episode ended within {config.steps} steps, so it is left out"
+            )
+    return found
 
 
 def _is_trained(records: Sequence[Mapping[str, Any]], agent: str, seed: int, steps: int) -> bool:
