@@ -61,9 +61,9 @@ class MetricsLog:
 
     def keep(self, num_records: int) -> None:
         """Cut off all but the first `num_records` lines."""
-        lines = _read(self._path).splitlines(keepends=True)[:num_records]
+        lines = _read(self._path).split(b"\n")[:num_records]
         with writing(self._path):
-            os.ftruncate(self._file, sum(map(len, lines)))
+            os.ftruncate(self._file, sum(len(line) + 1 for line in lines))
 
     def close(self) -> None:
         """Flush to the disk itself and close."""
