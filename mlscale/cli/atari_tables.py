@@ -25,6 +25,7 @@ LABELS = {
 }
 STATISTICS = {"mean": "mean", "median": "median", "iqm": "IQM", "gap": "optimality gap"}
 MAX_SIDE_BY_SIDE = 5
+NUM_GAMES = 57
 
 
 def draw_games(document: Document, console: Console) -> None:
@@ -42,8 +43,7 @@ def draw_games(document: Document, console: Console) -> None:
         )
     console.print(table)
     console.print(f"records: {document['protocol']['records']}", markup=False)
-    for source in str(document["protocol"]["references"]).split("; "):
-        console.print(f"  {source}", markup=False)
+    console.print(str(document["protocol"]["references"]))
 
 
 def draw_agents(document: Document, console: Console) -> None:
@@ -89,16 +89,17 @@ def _draw_one(agent: dict[str, Any], metric: str, console: Console) -> None:
     """Draw an agent's games with a bar each, then its aggregates."""
     key = PER_GAME[metric]
     target = "human" if key == "hns" else "record"
-    title = f"{LABELS[key]}"
-    table = _table(
-        "game", "score", target, title, f"0{'':{BAR_WIDTH - 2}}1", right=("score", target, title)
-    )
-    rows = agent["games"]
-    for row in sorted(rows, key=lambda row: (row[key] is None, -(row[key] or 0))):
-        table.add_row(
-            row["name"], _points(row["score"]), _points(row[target]), _percent(row[key]),
-            _bar(row[key]),
-        )  # fmt: skip
+    ends = f"{key}_ci95"
+    rows = sorted(agent["games"], key=lambda row: (row[key] is None, -(row[key] or 0)))
+    has_intervals = any(row.get(ends) for row in rows)
+    columns = ["score", target, LABELS[key], *(["95 % interval"] if has_intervals else [])]
+    width = BAR_WIDTH // 2 if has_intervals else BAR_WIDTH
+    table = _table("game", *columns, f"0{'':{width - 2}}1", right=columns)
+    for row in rows:
+        cells = [_points(row["score"]), _points(row[target]), _percent(row[key])]
+        if has_intervals:
+            cells.append(_interval(key, row.get(ends)))
+        table.add_row(row["name"], *cells, _bar(row[key], width))
     console.print(table)
     console.print()
     table = _table(agent["agent"], "value", "95 % interval", right=("value", "95 % interval"))
@@ -129,6 +130,22 @@ def _draw_several(
         for name in dict.fromkeys(name for agent in agents for name in agent["aggregates"])
         if name.split("_")[0] in FAMILIES[metric] and not name.endswith("clipped_mean")
     ]
+    table = _agents_in_columns(agents, names)
+    unbounded = console.options.update(max_width=10_000)
+    if console.measure(table, options=unbounded).maximum <= console.width:
+        console.print(table)
+    else:
+        _draw_agents_in_rows(agents, names, console)
+    console.print()
+    if len(agents) > MAX_SIDE_BY_SIDE:
+        console.print("games side by side and P(X > Y): in the report and --json")
+        return
+    console.print(_side_by_side(agents, PER_GAME[metric]))
+    console.print()
+    console.print(_improvement(document["tables"]["improvement"]))
+
+
+def _agents_in_columns(agents: list[dict[str, Any]], names: list[str]) -> Table:
     table = _table("", *(agent["agent"] for agent in agents), right=[a["agent"] for a in agents])
     table.add_row("games with a record", *(str(len(agent["record_games"])) for agent in agents))
     for name in names:
@@ -136,17 +153,36 @@ def _draw_several(
         cells = []
         for agent in agents:
             aggregate = agent["aggregates"].get(name)
-            text = _aggregate(name, aggregate["value"], agent) if aggregate else "-"
             interval = _interval(name, aggregate["ci95"]) if aggregate else ""
-            cells.append(f"{text}\n{interval}" if interval else text)
+            cells.append(f"{_cell(agent, name)}\n{interval}" if interval else _cell(agent, name))
         table.add_row(_label(family, statistic), *cells)
     table.add_row("training frames", *(_frames(agent["frames"]) for agent in agents))
+    return table
+
+
+def _draw_agents_in_rows(agents: list[dict[str, Any]], names: list[str], console: Console) -> None:
+    """Draw a table per metric with an agent a row: many agents fit no terminal side by side."""
+    columns = ("games with a record", "training frames")
+    table = _table("", *columns, right=columns)
+    for agent in agents:
+        games = str(len(agent["record_games"]))
+        table.add_row(agent["agent"], games, _frames(agent["frames"]))
     console.print(table)
-    if len(agents) <= MAX_SIDE_BY_SIDE:
+    for family in dict.fromkeys(name.split("_")[0] for name in names):
+        own = [name for name in names if name.split("_")[0] == family]
+        titles = [STATISTICS.get(name.split("_")[1], LABELS[family]) for name in own]
+        table = _table("" if family == "records" else LABELS[family], *titles, right=titles)
+        for agent in agents:
+            table.add_row(agent["agent"], *(_cell(agent, name) for name in own))
         console.print()
-        console.print(_side_by_side(agents, PER_GAME[metric]))
-        console.print()
-        console.print(_improvement(document["tables"]["improvement"]))
+        console.print(table)
+    if any(agent["num_resamples"] for agent in agents):
+        console.print("too narrow here for the intervals; --json and the report have them")
+
+
+def _cell(agent: dict[str, Any], name: str) -> str:
+    aggregate = agent["aggregates"].get(name)
+    return _aggregate(name, aggregate["value"], agent) if aggregate else "-"
 
 
 def _side_by_side(agents: list[dict[str, Any]], key: str) -> Table:
@@ -201,11 +237,22 @@ def _draw_conventions(document: Document, console: Console) -> None:
 
 
 def _counted(agent: dict[str, Any]) -> str:
-    num_all, counted = len(agent["games"]), agent["record_games"]
-    text = f"{len(counted)} of {num_all} for records, {len(agent['hns_games'])} for HNS"
-    if agent["without_record"]:
-        text += f" (no record: {', '.join(agent['without_record'])})"
-    return text if len(counted) > MAX_SIDE_BY_SIDE else f"{text}: {', '.join(counted)}"
+    """Say which games count, by name: those that do or, of many, those that do not."""
+    names = [row["game"] for row in agent["games"]]
+    counted = agent["record_games"]
+    text = f"{len(counted)} for records, {len(agent['hns_games'])} for HNS"
+    left_out = f"no record: {', '.join(agent['without_record'])}" if agent["without_record"] else ""
+    if len(names) == NUM_GAMES:
+        return f"{text}; all {NUM_GAMES}" + (f", {left_out}" if left_out else "")
+    missing = NUM_GAMES - len(names)
+    listed = ", ".join(names) if len(names) <= missing else f"all but {_missing(names)}"
+    return f"{text}; {listed}" + (f" ({left_out})" if left_out else "")
+
+
+def _missing(names: list[str]) -> str:
+    from mlscale.rl.atari.games import all_games
+
+    return ", ".join(game.rom_id for game in all_games() if game.rom_id not in names)
 
 
 def _table(*columns: str, right: tuple[str, ...] | list[str] = ()) -> Table:
@@ -263,11 +310,11 @@ def _game_time(days: float) -> str:
     return f"{days:.1f} days" if days < 365 else f"{days / 365:.1f} years"
 
 
-def _bar(value: float | None) -> Text:
+def _bar(value: float | None, width: int) -> Text:
     """Return a bar from 0 to the record, a star where it is reached."""
     if value is None:
         return Text("")
-    eighths = round(min(max(value, 0.0), 1.0) * BAR_WIDTH * 8)
+    eighths = round(min(max(value, 0.0), 1.0) * width * 8)
     full, part = divmod(eighths, 8)
     bar = "█" * full + (" ▏▎▍▌▋▊▉"[part] if part else "")
     if value >= 1:

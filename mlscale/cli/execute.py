@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 from contextlib import contextmanager
@@ -51,7 +52,7 @@ def execute(study_name: str, config: Any, common: Common, *, name: str = "run") 
             raise
         partial = error.partial or Result(study=study.name, status="failed")
         document = _record_failure(run, partial)
-        if document is not None and partial.tables:
+        if document is not None and (partial.tables or common.json):
             _show(study, document, run, common)
         raise
     except Exception:
@@ -98,7 +99,7 @@ def _record_failure(run: Run, partial: Result) -> dict[str, Any] | None:
 
 
 def _resume_hint(run: Run) -> str | None:
-    return f"go on with: mlscale runs resume {run.path}" if run.path else None
+    return f"go on with: mlscale runs resume {shlex.quote(str(run.path))}" if run.path else None
 
 
 def _say_where(run: Run, common: Common) -> None:

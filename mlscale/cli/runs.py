@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +23,7 @@ from mlscale.core.runs import RUNS_FOLDER, list_runs, read_run
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
 
-    from mlscale.core.runs import Run
+    from mlscale.core.runs import Run, StoredRun
 
 RUN_COLUMNS: dict[str, JustifyMethod] = {
     "study": "left",
@@ -44,13 +46,14 @@ class ListConfig(Seeded):
 class RunConfig(Seeded):
     """Settings of `mlscale runs show` and `mlscale runs resume`."""
 
+    seed: int = opt(0, help="Without effect: the run has its own seed.", ge=0)
     run: Path = opt(help="The run directory.", argument=True, metavar="RUN")
 
 
 @app.command("list")
 @takes(ListConfig)
 def list_command(config: ListConfig, common: Common) -> None:
-    """List the runs below a folder, oldest first."""
+    """List the runs below a folder, last written last."""
     execute("runs.list", config, common)
 
 
@@ -63,11 +66,11 @@ def show_command(config: RunConfig, common: Common) -> None:
         print_document(stored.result)
         return
     console = make_console()
-    if stored.status == "complete":
+    if stored.result.get("tables"):
         load(find_study(stored.study).render)(stored.result, console)
-    else:
+    if stored.status != "complete":
         console.print(f"{stored.study}: {stored.status}")
-        console.print(f"go on with: mlscale runs resume {stored.path}")
+        console.print(f"go on with: mlscale runs resume {shlex.quote(str(stored.path))}")
 
 
 @app.command("resume")
@@ -80,7 +83,21 @@ def resume_command(config: RunConfig, common: Common) -> None:
     study_config = from_dict(load(study.config), stored.config, where=where)
     if common.out is not None and common.out.resolve() != stored.path.resolve():
         raise UserError("a run goes on in its own directory", "leave --out away")
-    execute(study.name, study_config, dataclasses.replace(common, out=stored.path))
+    path = _go_where_it_began(stored)
+    execute(study.name, study_config, dataclasses.replace(common, out=path))
+
+
+def _go_where_it_began(stored: StoredRun) -> Path:
+    """Change to the folder a run was started in and return the run's path from there.
+
+    Its settings may name files and code relative to that folder.
+    """
+    folder = Path(stored.result.get("environment", {}).get("folder", ""))
+    if not folder.is_dir() or folder.resolve() == Path.cwd():
+        return stored.path
+    path = stored.path.resolve()
+    os.chdir(folder)
+    return path
 
 
 def run_list(config: ListConfig, run: Run) -> Result:

@@ -17,7 +17,7 @@ PACKAGES = ("torch", "numpy", "gymnasium", "ale-py", "transformers", "tokenizers
 
 
 def describe(device: str = "cpu") -> dict[str, Any]:
-    """Return the versions, commit, command line and machine behind a result.
+    """Return the versions, commit, command line, folder and machine behind a result.
 
     Versions come from package metadata, so nothing heavy is imported to learn them.
     """
@@ -26,6 +26,7 @@ def describe(device: str = "cpu") -> dict[str, Any]:
         "mlscale": mlscale.__version__,
         "git": commit,
         "dirty": dirty,
+        "folder": str(Path.cwd()),
         "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         "python": platform.python_version(),
         "packages": {name: version_of(name) for name in PACKAGES},
@@ -45,10 +46,16 @@ def version_of(package: str) -> str | None:
 
 
 def usable_cpus() -> int:
-    """Return how many CPU cores this process may run on."""
+    """Return how many CPU cores this process may keep busy: its affinity and container quota."""
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
+        return max(1, min(cores, round(int(quota) / int(period))))
+    except (OSError, ValueError):  # no cgroup v2, or no limit ("max")
+        return cores
 
 
 def _git_state(folder: Path) -> tuple[str, bool]:

@@ -55,6 +55,12 @@ class Interrupted(MlscaleError):
     exit_code = 130
 
 
+def one_line(error: BaseException) -> str:
+    """Return an error that nobody wrote for the user in one line: its type, its first line."""
+    first = next(iter(str(error).strip().splitlines()), "")
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
 def nearest(name: str, choices: Iterable[str]) -> str | None:
     """Return the choice most like `name`, ignoring case, or None when nothing is close."""
     by_folded = {choice.casefold(): choice for choice in choices}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
+import shutil
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from mlscale.core.environment import usable_cpus, version_of
+from mlscale.core.errors import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +61,7 @@ def _guarded(name: str, check: Callable[[], Check]) -> Check:
     try:
         return check()
     except Exception as error:  # noqa: BLE001 - a broken install may raise anything at import
-        return Check(name, "broken", f"{type(error).__name__}: {error}", "pip install -U mlscale")
+        return Check(name, "broken", one_line(error), "pip install --force-reinstall mlscale")
 
 
 def _check_machine() -> Check:
@@ -93,12 +95,10 @@ def _check_devices() -> Check:
         names.append("Apple GPU (mps)")
     if names:
         return Check("devices", "ok", ", ".join(names))
-    built = torch.version.cuda is not None
-    mend = (
-        "check the driver with nvidia-smi"
-        if built
-        else "install a CUDA build of torch, on a machine that has a GPU"
-    )
+    if torch.version.cuda is not None:
+        return Check("devices", "absent", "CPU only, though torch is built for CUDA", "nvidia-smi")
+    # Without a GPU there is nothing to mend; with one, a CPU build is why it is not seen.
+    mend = "pip install --force-reinstall torch" if shutil.which("nvidia-smi") else ""
     return Check("devices", "absent", "CPU only", mend)
 
 

@@ -34,6 +34,12 @@ class Run:
         config: The study's resolved configuration.
         path: The run directory, or None for a run that leaves nothing behind.
         reporter: Who is told of progress and notes.
+
+    Attributes:
+        device: What the study computes on, for the result; the study sets it.
+        records: The records of `metrics.jsonl`, those of earlier sessions first.
+        notes: What was said so far.
+        artifacts: Names of the files written so far.
     """
 
     def __init__(
@@ -53,7 +59,9 @@ class Run:
         self._started_s = time.monotonic()
         self._log: MetricsLog | None = None
         self._is_new = False
-        self._earlier_result: str | None = None
+        self._earlier: dict[str, str] = {}  # files of a reopened run, as they were
+        self._earlier_s = 0.0
+        self.device = "cpu"
 
     def log(self, record: Mapping[str, Any]) -> None:
         """Append a flat record to `metrics.jsonl` and keep it in `records`, as it reads back."""
@@ -61,7 +69,7 @@ class Run:
         if self._log is not None:
             self._log.append(record)
         self.records.append(dict(record))
-        self._earlier_result = None
+        self._earlier.clear()
 
     def rewind(self, num_records: int) -> None:
         """Cut `metrics.jsonl` and `records` back to their first `num_records`.
@@ -91,10 +99,10 @@ class Run:
             if name not in self.artifacts:
                 self.artifacts.append(name)
 
-    def finish(self, result: Result, *, device: str = "cpu") -> dict[str, Any]:
+    def finish(self, result: Result) -> dict[str, Any]:
         """Write `result.json` and return the document it holds."""
         self._close_log()
-        document = self._document(result, device)
+        document = self._document(result)
         if self.path is not None:
             write_atomic(self.path / "result.json", to_json(document) + "\n")
         return document
@@ -102,14 +110,14 @@ class Run:
     def withdraw(self) -> None:
         """Undo `begin` when the work was refused: nothing was measured or written since.
 
-        A directory that this run created is removed; one it reopened has its result back.
+        A directory that this run created is removed; one it reopened is as it was.
         """
         if self.path is None or self.artifacts:
             return
         self._close_log()
-        if self._earlier_result is not None:
-            write_atomic(self.path / "result.json", self._earlier_result)
-        elif self._is_new and not self.records:
+        for name, content in self._earlier.items():
+            write_atomic(self.path / name, content)
+        if not self._earlier and self._is_new and not self.records:
             for name in ("metrics.jsonl", "config.json", "result.json"):
                 (self.path / name).unlink(missing_ok=True)
             with contextlib.suppress(OSError):  # the user's own files are in it
@@ -138,14 +146,16 @@ class Run:
         if drop_torn_line(metrics):
             self.note("the last line of metrics.jsonl was cut short by a crash and is dropped")
         self.records = read_records(metrics)
-        write_atomic(folder / "config.json", to_json(to_dict(self.config)) + "\n")
         with contextlib.suppress(FileNotFoundError):
-            self._earlier_result = (folder / "result.json").read_text(encoding="utf-8")
+            for name in ("config.json", "result.json"):
+                self._earlier[name] = (folder / name).read_text(encoding="utf-8")
+            self._earlier_s = float(json.loads(self._earlier["result.json"])["elapsed_s"])
+        write_atomic(folder / "config.json", to_json(to_dict(self.config)) + "\n")
         unfinished = Result(study=self.study, status="unfinished")
-        document = to_json(self._document(unfinished, "")) + "\n"
+        document = to_json(self._document(unfinished)) + "\n"
         write_atomic(folder / "result.json", document)
 
-    def _document(self, result: Result, device: str) -> dict[str, Any]:
+    def _document(self, result: Result) -> dict[str, Any]:
         config = to_dict(self.config)
         notes = (*self.notes, *(note for note in result.notes if note not in self.notes))
         return to_document(
@@ -153,8 +163,8 @@ class Run:
             seed=int(config.get("seed", 0)),
             config=config,
             artifacts=self.artifacts,
-            elapsed_s=time.monotonic() - self._started_s,
-            environment=environment.describe(device),
+            elapsed_s=self._earlier_s + time.monotonic() - self._started_s,
+            environment=environment.describe(self.device),
         )
 
 
@@ -309,8 +319,8 @@ def _refuse_constant(name: str) -> None:
 
 
 def list_runs(root: Path = RUNS_FOLDER) -> list[StoredRun]:
-    """Return the runs below `root`, oldest first; folders that are not runs are passed over."""
-    found = sorted(root.glob("**/result.json"), key=lambda path: path.parent.name)
+    """Return the runs below `root`, last written last, passing over what is not a run."""
+    found = sorted(root.glob("**/result.json"), key=lambda path: path.stat().st_mtime)
     runs = []
     for file in found:
         try:

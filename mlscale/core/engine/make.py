@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import TYPE_CHECKING
 
+from mlscale.core.environment import usable_cpus
 from mlscale.core.errors import unknown_name
 
 if TYPE_CHECKING:
@@ -64,8 +63,4 @@ def make_engine(
 
 def default_workers(threads_per_worker: int) -> int:
     """Return how many workers keep busy the processor cores that this process may use."""
-    if sys.platform == "linux":
-        num_cores = len(os.sched_getaffinity(0))
-    else:
-        num_cores = os.cpu_count() or 1
-    return max(1, num_cores // threads_per_worker)
+    return max(1, usable_cpus() // threads_per_worker)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from mlscale.core.engine.jobs import Progress, Record
-from mlscale.core.errors import MlscaleError, WorkFailed
+from mlscale.core.errors import MlscaleError, WorkFailed, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -88,7 +88,7 @@ def describe(error: BaseException) -> Failure:
     trace = "".join(traceback.format_exception(error))
     if isinstance(error, MlscaleError) and _survives_pickling(error):
         return Failure(error, trace if error.__cause__ else "")
-    return Failure(WorkFailed(f"{type(error).__name__}: {error}"), trace)
+    return Failure(WorkFailed(one_line(error)), trace)
 
 
 def _survives_pickling(error: MlscaleError) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,8 +37,11 @@ def run(config: CompareConfig, run: Run) -> Result:
     reference = find_reference(config.records)
     agents = [found for name in config.agents for found in find_runs(name, run)]
     _check_names(agents)
-    if any(is_published(agent.agent) for agent in agents):
+    if any(agent.origin.startswith("published") for agent in agents):
         run.note(UNEQUAL_PROTOCOLS)
+    origins = {agent.origin for agent in agents if agent.origin.startswith("played")}
+    if len(origins) > 1:
+        run.note(f"the evaluations were played differently: {'; '.join(sorted(origins))}")
     title = " against ".join(agent.agent for agent in agents)
     return outcome(run, agents, config, reference, title=title)
 
@@ -46,19 +50,26 @@ def find_runs(name: str, run: Run) -> list[AgentRuns]:
     """Return the scores that `name` stands for.
 
     Args:
-        name: A published agent, a run directory of `atari eval`, or a score table.
+        name: A published agent, a run directory of `atari eval`, or a score table;
+            `LABEL=NAME` gives one of them another name.
         run: Told of columns that were not used.
 
     Raises:
         UserError: It is none of these.
     """
+    label, _, rest = name.partition("=")
+    if label and rest and not Path(name).exists():
+        found = find_runs(rest, run)
+        if len(found) > 1:
+            raise UserError(f"{rest} holds {len(found)} agents; {label!r} can name one only")
+        return [dataclasses.replace(found[0], agent=label)]
     path = Path(name)
-    if path.is_dir():
-        return [runs_of_evaluation(path)]
     if path.is_file():
         return read_agents(path, run)
-    if is_published(name):
+    if is_published(name) and not (path / "result.json").exists():  # a folder may be called so
         return [runs_of_published(find_published(name))]
+    if path.is_dir():
+        return [runs_of_evaluation(path)]
     if name in UNTRAINED:
         find_agent(name)  # raises: it says how the agent is trained
     if name in runnable_names():
@@ -89,17 +100,25 @@ def runs_of_evaluation(path: Path) -> AgentRuns:
         UserError: The directory holds no finished evaluation.
     """
     stored = read_run(path)
-    if stored.study != "atari.eval" or stored.status != "complete":
+    if stored.study != "atari.eval":
         raise UserError(
-            f"{path} holds no finished evaluation ({stored.study}, {stored.status})",
+            f"{path} holds a run of {stored.study}, not an evaluation",
+            "name the agents and score tables themselves",
+        )
+    if stored.status != "complete":
+        raise UserError(
+            f"{path} holds no finished evaluation: it is {stored.status}",
             f"`mlscale runs resume {path}` finishes it",
         )
     (agent,) = stored.result["tables"]["agents"]
     return AgentRuns(
         agent=agent["agent"],
-        scores={row["game"]: np.array(row["scores"], dtype=float) for row in agent["games"]},
+        scores={
+            row["game"]: np.array(row.get("scores", [row["score"]]), dtype=float)
+            for row in agent["games"]  # a published agent that was named to `eval` has one score
+        },
         frames=agent["frames"],
-        origin=f"played: {path}",
+        origin=str(agent["origin"]),
     )
 
 
@@ -108,5 +127,6 @@ def _check_names(agents: list[AgentRuns]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise UserError(
-                f"two of the agents are called {name!r}", "rename one in its score table"
+                f"two of the agents are called {name!r}",
+                "give one another name: LABEL=NAME, as in first=RUN_DIRECTORY",
             )

@@ -29,19 +29,32 @@ class Conventions(Seeded):
         saber_clip: Clip of SABER; published tables come out with "upper" only.
         ties: Whether equalling a record counts as breaking it.
         resamples: Bootstrap resamples behind the 95 % intervals.
-        report: Whether figures and report.html are drawn.
+        report: Whether report.html, figures and tables are written.
+
+    None of these changes an episode, so a finished evaluation can be scored again under others.
     """
 
     metric: Headline = opt(
-        "hwr", help="Headline: world records, average human, SABER, or all of them."
+        "hwr",
+        help="Headline: world records, average human, SABER, or all of them.",
+        may_change=True,
     )
     records: str = opt(
-        SABER_LIST, help="Record list: saber-2019, or a FILE with game,record.", metavar="NAME|FILE"
+        SABER_LIST,
+        help="Record list: saber-2019, or a FILE with game,record.",
+        metavar="NAME|FILE",
+        may_change=True,
     )
-    saber_clip: SaberClip = opt("upper", help="Clip SABER at 200 % only, or at 0 and 200 % (both).")
-    ties: Ties = opt("count", help="Whether equalling a world record breaks it.")
-    resamples: int = opt(10_000, help="Bootstrap resamples for intervals.", ge=100, le=1_000_000)
-    report: bool = opt(True, help="Draw the figures and report.html.")
+    saber_clip: SaberClip = opt(
+        "upper", help="Clip SABER at 200 % only, or at 0 and 200 % (both).", may_change=True
+    )
+    ties: Ties = opt("count", help="Whether equalling a world record breaks it.", may_change=True)
+    resamples: int = opt(
+        10_000, help="Bootstrap resamples for intervals.", ge=100, le=1_000_000, may_change=True
+    )
+    report: bool = opt(
+        True, help="Write report.html, the figures and the tables as files.", may_change=True
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,11 +92,11 @@ class CompareConfig(Conventions):
     """Settings of `mlscale atari compare`.
 
     Args:
-        agents: Published agents, run directories or score tables.
+        agents: Published agents, run directories or score tables; LABEL=NAME renames one.
     """
 
     agents: tuple[str, ...] = opt(
-        help="Published agents, score tables, or run directories.", argument=True
+        help="Published agents, score tables, run directories; LABEL=NAME.", argument=True
     )
 
     def __post_init__(self) -> None:

@@ -1,51 +1,45 @@
 """`mlscale atari eval`: plays real episodes and scores them.
 
-Jobs are games x seeds; each yields one record per finished episode, and every episode is a
-function of (agent, game, protocol, seed, episode number) alone. So an interrupted evaluation
-goes on after its last finished episode, a lost worker costs what it was playing, and the
-result is that of an unbroken run.
+An interrupted evaluation goes on after its last finished episode, and its result is that of an
+unbroken one.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import time
-from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mlscale.core.devices import resolve_device
-from mlscale.core.engine.jobs import Failed, Job, Lost, Progress, Progressed, Record, Recorded
+from mlscale.core.engine.jobs import Failed, Job, Lost, Record, Recorded
 from mlscale.core.engine.make import make_engine
 from mlscale.core.errors import UserError, WorkFailed
 from mlscale.core.results import Result
-from mlscale.core.seeding import derive_seed
-from mlscale.rl.atari.agents.actions import offered_actions
-from mlscale.rl.atari.agents.base import Task
-from mlscale.rl.atari.agents.registry import find_agent, make_agent
+from mlscale.rl.atari.agents.registry import find_agent
 from mlscale.rl.atari.compare import runs_of_published
-from mlscale.rl.atari.games import all_games, find_game, parse_games
-from mlscale.rl.atari.lanes import EpisodeStart
+from mlscale.rl.atari.export import Table, to_csv
+from mlscale.rl.atari.games import all_games, parse_games
+from mlscale.rl.atari.jobs import THREADS_PER_WORKER, WORK, make_jobs, resolve_protocol
 from mlscale.rl.atari.outcome import UNEQUAL_PROTOCOLS, outcome
-from mlscale.rl.atari.play import Pulse, play_episodes
-from mlscale.rl.atari.protocols import PROTOCOLS, Protocol
+from mlscale.rl.atari.progress import EvaluationProgress
+from mlscale.rl.atari.protocols import PROTOCOLS
 from mlscale.rl.atari.published import find_published, is_published
 from mlscale.rl.atari.scoring import AgentRuns, conventions, find_reference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from mlscale.core.engine.jobs import Event
     from mlscale.core.results import Status
     from mlscale.core.runs import Run
     from mlscale.rl.atari.agents.base import AgentEntry
     from mlscale.rl.atari.config import EvalConfig
     from mlscale.rl.atari.records import Reference
 
-WORK = "mlscale.rl.atari.evaluate:play_job"
-THREADS_PER_WORKER = 2  # one emulates while the other acts
+EPISODE_COLUMNS = ("game", "seed", "episode", "score")
+MAX_NAMED = 6
+HOPELESS_FAILURES = 3  # when nothing else has come of the first jobs, the others are not tried
 
 
 def run(config: EvalConfig, run: Run) -> Result:
@@ -59,129 +53,86 @@ def run(config: EvalConfig, run: Run) -> Result:
     if is_published(config.agent):
         return _score_published(config, run, reference)
     entry = find_agent(config.agent, trust=config.trust)
-    games = _choose_games(config, entry)
-    jobs = make_jobs(config, games)
-    finished = _finished_records(run, jobs, config.episodes)
+    covered = entry.games if entry.games is not None else [game.rom_id for game in all_games()]
+    games = _choose_games(config, covered)
+    run.device = _device(config.device, entry)
+    jobs = make_jobs(config, games, run.device)
+    finished = {
+        key: list(episodes.values())
+        for key, episodes in _finished_episodes(run, jobs, config.episodes).items()
+    }
     _say_what_is_ahead(config, run, sum(map(len, finished.values())))
     failures = _play(config, run, jobs, finished, entry)
     status: Status = "failed" if failures else "complete"
-    result = _summarise(config, run, reference, entry, status)
+    result = _summarise(config, run, jobs, reference, entry, status)
     if failures:
         raise _failure(failures, len(jobs), result)
     return result
 
 
-def make_jobs(config: EvalConfig, games: Sequence[str]) -> list[Job]:
-    """Return one job per game and seed."""
-    protocol = resolve_protocol(config)
-    return [
-        Job(
-            key=f"{game}/{seed}",
-            payload={
-                "agent": config.agent,
-                "trust": config.trust,
-                "device": config.device,
-                "game": game,
-                "seed": seed,
-                "episodes": config.episodes,
-                "lanes": config.lanes,
-                "protocol": dataclasses.asdict(protocol),
-            },
-        )
-        for game in games
-        for seed in range(config.seed, config.seed + config.seeds)
-    ]
+def _device(name: str, entry: AgentEntry) -> str:
+    """Return the device to compute on; an agent without torch needs none to be looked for.
+
+    Raises:
+        UserError: The named device is not here.
+    """
+    if name == "cpu" or (name == "auto" and not entry.uses_torch):
+        return "cpu"
+    return resolve_device(name)
 
 
-def resolve_protocol(config: EvalConfig) -> Protocol:
-    """Return the protocol, with the user's frame cap where there is one."""
-    protocol = PROTOCOLS[config.protocol]
-    if config.max_frames is None:
-        return protocol
-    return dataclasses.replace(protocol, max_frames=config.max_frames)
-
-
-def play_job(
-    payload: Mapping[str, Any], finished: Sequence[Record]
-) -> Iterator[Record | Progress | None]:
-    """Play the episodes of one game and seed that are not finished; see `Work`."""
-    game, seed = payload["game"], payload["seed"]
-    protocol = Protocol(**payload["protocol"])
-    entry = find_agent(payload["agent"], trust=payload["trust"])
-    task = Task(
-        game=game,
-        action_ids=offered_actions(game, protocol),
-        seed=derive_seed(seed, "agent", game),
-        device=resolve_device(payload["device"]) if entry.uses_torch else "cpu",
-    )
-    done = {record["episode"] for record in finished}
-    starts = [
-        EpisodeStart(
-            episode=number,
-            emulator_seed=derive_seed(seed, "emulator", game, number),
-            agent_seed=derive_seed(seed, "agent", game, number),
-        )
-        for number in range(payload["episodes"])
-        if number not in done
-    ]
-    played = play_episodes(
-        game,
-        protocol,
-        starts,
-        lambda: make_agent(entry.factory, task),
-        num_actions=task.num_actions,
-        max_lanes=payload["lanes"],
-    )
-    for event in played:
-        if isinstance(event, Pulse):
-            yield Progress({"frames": event.frames})
-        else:
-            yield {"game": game, "seed": seed, **dataclasses.asdict(event)}
-
-
-def _choose_games(config: EvalConfig, entry: AgentEntry) -> list[str]:
-    covered = list(entry.games) if entry.games is not None else [g.rom_id for g in all_games()]
+def _choose_games(config: EvalConfig, covered: Sequence[str]) -> list[str]:
     if not config.games:
-        return covered
+        return list(covered)
     chosen = [game.rom_id for game in parse_games(config.games)]
     missing = [game for game in chosen if game not in covered]
     if missing:
         raise UserError(
-            f"agent {config.agent!r} does not play {', '.join(missing)}",
-            f"it plays {', '.join(covered)}",
+            f"agent {config.agent!r} does not cover {', '.join(missing)}",
+            f"it covers {', '.join(covered)}",
         )
     return chosen
 
 
-def _finished_records(run: Run, jobs: Sequence[Job], episodes: int) -> dict[str, list[Record]]:
-    """Return the records of earlier sessions of this run, by job.
+def _finished_episodes(
+    run: Run, jobs: Sequence[Job], num_episodes: int
+) -> dict[str, dict[int, Record]]:
+    """Return the run's finished episodes that are wanted, by job and number.
 
     Raises:
         UserError: A record is not one of an episode.
     """
-    finished: dict[str, list[Record]] = {job.key: [] for job in jobs}
-    for number, record in enumerate(run.records, start=1):
-        try:
-            key, episode = f"{record['game']}/{record['seed']}", int(record["episode"])
-            float(record["score"]), int(record["frames"])
-        except (KeyError, TypeError, ValueError):
+    finished: dict[str, dict[int, Record]] = {job.key: {} for job in jobs}
+    for line, record in enumerate(run.records, start=1):
+        if not _is_episode(record):
             raise UserError(
-                f"{run.path}/metrics.jsonl: line {number} is not the record of an episode",
+                f"{run.path}/metrics.jsonl: line {line} is not the record of an episode",
                 "delete that line to go on without it, or start again in another directory",
-            ) from None
-        if key in finished and episode < episodes:
-            finished[key].append(record)
+            )
+        key, number = f"{record['game']}/{record['seed']}", record["episode"]
+        if key in finished and number < num_episodes:
+            finished[key][number] = record
     return finished
+
+
+def _is_episode(record: Mapping[str, Any]) -> bool:
+    counts = [record.get(name) for name in ("seed", "episode", "score", "frames")]
+    return (
+        all(type(count) is int for count in counts)  # JSON's true is an int to isinstance
+        and all(isinstance(record.get(name), str) for name in ("game", "end"))
+        and record["episode"] >= 0
+    )
 
 
 def _say_what_is_ahead(config: EvalConfig, run: Run, num_finished: int) -> None:
     protocol = PROTOCOLS[config.protocol]
     if num_finished:
         run.note(f"{num_finished} episodes are finished already and are not played again")
-    if config.episodes * config.seeds < protocol.reported_episodes:
+    wanted = protocol.reported_episodes
+    if wanted is not None and config.episodes * config.seeds < wanted:
         run.note(
             f"{config.episodes} episodes per game and seed; the {protocol.name} protocol itself "
-            f"reports {protocol.reported_episodes} (--episodes {protocol.reported_episodes})"
+            f"reports {wanted} (--episodes {wanted})"
         )
     if config.max_frames is not None:
         run.note(f"episodes are cut off at {config.max_frames} frames, not by the protocol")
@@ -202,7 +153,8 @@ def _play(
         silence_limit_s=config.silence_limit_s,
         preload=("torch",) if entry.uses_torch else (),
     )
-    progress = _Progress(run, sum(map(len, finished.values())), len(jobs) * config.episodes)
+    num_finished = sum(map(len, finished.values()))
+    progress = EvaluationProgress(run, num_finished, len(jobs) * config.episodes)
     waiting = [job for job in jobs if len(finished[job.key]) < config.episodes]
     failures: list[Failed] = []
     if not waiting:
@@ -214,104 +166,97 @@ def _play(
             elif isinstance(event, Lost):
                 run.note(f"{event.job.key}: the worker {event.reason}; the job goes on in another")
             elif isinstance(event, Failed):
+                if event.error.message not in {failure.error.message for failure in failures}:
+                    run.note(f"{event.job.key} failed: {event.error.message}")
                 failures.append(event)
-                run.note(f"{event.job.key} failed: {event.error.message}")
             progress.take(event)
+            if len(failures) == HOPELESS_FAILURES and not run.records:
+                run.note(f"stopped: the first {HOPELESS_FAILURES} jobs all failed")
+                break
     return failures
 
 
-class _Progress:
-    """Tells the reporter how many episodes are done and how fast frames go by."""
-
-    def __init__(self, run: Run, done: int, total: int) -> None:
-        self._reporter = run.reporter
-        self._done, self._total = done, total
-        self._recorded_frames: Counter[str] = Counter()  # by job, of its finished episodes
-        self._seen_frames: Counter[str] = Counter()  # by job, as it last said
-        self._began_s = time.monotonic()
-
-    def take(self, event: Event) -> None:
-        """Take in an event of the engine."""
-        key = event.job.key
-        if isinstance(event, Recorded):
-            self._done += 1
-            self._recorded_frames[key] += int(event.record["frames"] or 0)
-        elif isinstance(event, Progressed):
-            self._seen_frames[key] = int(event.values["frames"] or 0)
-        frames = (self._recorded_frames | self._seen_frames).total()
-        frames_per_s = frames / max(time.monotonic() - self._began_s, 1e-3)
-        game = find_game(key.partition("/")[0]).display_name
-        text = f"{game}, {frames:,} frames, {frames_per_s:,.0f}/s"
-        self._reporter.progress(self._done, self._total, text)
-
-
 def _failure(failures: Sequence[Failed], num_jobs: int, result: Result) -> Exception:
-    """Return the error to raise: the user's own when nothing could be played for it."""
+    """Return the error to raise: the user's own where the first failure is one."""
     first = failures[0]
     kind = UserError if isinstance(first.error, UserError) else WorkFailed
-    others = f" ({len(failures)} of {num_jobs} jobs failed)" if num_jobs > 1 else ""
+    others = ""
+    if num_jobs > 1:
+        keys = [failure.job.key for failure in failures]
+        named = ", ".join(keys[:MAX_NAMED]) + (", ..." if len(keys) > MAX_NAMED else "")
+        others = f" ({len(failures)} of {num_jobs} jobs failed: {named})"
     error = kind(f"{first.job.key}: {first.error.message}{others}", first.error.hint)
-    error.partial = result
+    if result.tables or kind is WorkFailed:
+        error.partial = result
     error.worker_traceback = first.traceback
     return error
 
 
 def _summarise(
-    config: EvalConfig, run: Run, reference: Reference, entry: AgentEntry, status: Status
+    config: EvalConfig,
+    run: Run,
+    jobs: Sequence[Job],
+    reference: Reference,
+    entry: AgentEntry,
+    status: Status,
 ) -> Result:
-    """Score the finished (game, seed) pairs of the run."""
-    episodes = _complete_pairs(run.records, config)
+    """Score each game and seed of which all episodes are finished."""
+    finished = _finished_episodes(run, jobs, config.episodes)
     protocol = dataclasses.asdict(resolve_protocol(config))
-    if not episodes:
+    complete: dict[str, list[list[Record]]] = {}
+    for job in sorted(jobs, key=lambda job: (job.payload["game"], job.payload["seed"])):
+        if len(finished[job.key]) == config.episodes:
+            episodes = [finished[job.key][number] for number in range(config.episodes)]
+            complete.setdefault(job.payload["game"], []).append(episodes)
+    if not complete:
         described = protocol | conventions(config, reference)
         return Result(study=run.study, protocol=described, status=status)
-    scores: dict[str, list[float]] = {}
-    for (game, _), records in sorted(episodes.items()):
-        scores.setdefault(game, []).append(float(np.mean([r["score"] for r in records])))
+    scores = {
+        game: [float(np.mean([record["score"] for record in episodes])) for episodes in seeds]
+        for game, seeds in complete.items()
+    }
+    run.write("scores.csv", _episode_table(entry.name, complete))
     agent = AgentRuns(
         agent=entry.name,
         scores={game: np.array(runs_R) for game, runs_R in scores.items()},
         frames=entry.train_frames,
-        origin=f"played here, protocol {config.protocol}",
+        origin=f"played, protocol {protocol['name']}, {config.episodes} episodes a seed",
     )
     return outcome(
         run,
         [agent],
         config,
         reference,
-        title=f"{entry.name} under the {config.protocol} protocol",
+        title=f"{entry.name} under the {protocol['name']} protocol",
         protocol=protocol,
-        played={game: _played(game, episodes) | {"scores": scores[game]} for game in scores},
+        played={
+            game: _played(seeds) | {"scores": scores[game]} for game, seeds in complete.items()
+        },
         status=status,
     )
 
 
-def _complete_pairs(
-    records: Sequence[Mapping[str, Any]], config: EvalConfig
-) -> dict[tuple[str, int], list[Mapping[str, Any]]]:
-    """Return the wanted episodes of every (game, seed) that has all of them."""
-    seeds = range(config.seed, config.seed + config.seeds)
-    pairs: dict[tuple[str, int], dict[int, Mapping[str, Any]]] = {}
-    for record in records:
-        if record["seed"] in seeds and record["episode"] < config.episodes:
-            pair = pairs.setdefault((record["game"], record["seed"]), {})
-            pair[record["episode"]] = record
-    return {
-        key: [by_number[number] for number in sorted(by_number)]
-        for key, by_number in pairs.items()
-        if len(by_number) == config.episodes
-    }
+def _episode_table(agent: str, complete: Mapping[str, Sequence[Sequence[Record]]]) -> str:
+    """Return every counted episode as CSV: `mlscale atari score` reads it."""
+    return to_csv(
+        Table.from_records(
+            [
+                {"agent": agent} | {name: record[name] for name in EPISODE_COLUMNS}
+                for seeds in complete.values()
+                for episodes in seeds
+                for record in episodes
+            ]
+        )
+    )
 
 
-def _played(
-    game: str, episodes: Mapping[tuple[str, int], Sequence[Mapping[str, Any]]]
-) -> dict[str, Any]:
+def _played(seeds: Sequence[Sequence[Record]]) -> dict[str, Any]:
     """Return what was played of a game: episodes, frames, how they ended."""
-    records = [r for (name, _), found in sorted(episodes.items()) if name == game for r in found]
+    records = [record for episodes in seeds for record in episodes]
     ends = [str(record["end"]) for record in records]
     return {
         "episodes": len(records),
-        "frames": sum(int(record["frames"]) for record in records),
+        "frames": sum(int(record["frames"] or 0) for record in records),
         "ends": {end: ends.count(end) for end in sorted(set(ends))},
     }
 
@@ -319,11 +264,13 @@ def _played(
 def _score_published(config: EvalConfig, run: Run, reference: Reference) -> Result:
     """Score a published agent's shipped table in place of playing it."""
     published = find_published(config.agent)
+    runs = runs_of_published(published)
+    chosen = _choose_games(config, list(runs.scores))
     run.note(f"{published.display_name} is published scores: no episode was played")
     run.note(UNEQUAL_PROTOCOLS)
     return outcome(
         run,
-        [runs_of_published(published)],
+        [dataclasses.replace(runs, scores={game: runs.scores[game] for game in chosen})],
         config,
         reference,
         title=published.display_name,

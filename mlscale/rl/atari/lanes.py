@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from mlscale.rl.atari.rollover import COUNTER_MODULUS, unwrap
+from mlscale.rl.atari.rollover import COUNTER_MODULUS, MARKS_READ_AS, unwrap, without_marks
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
@@ -73,6 +73,7 @@ class Lane:
         self._env = make_emulator(game, protocol)
         self._stuck_frames = protocol.stuck_frames
         self._modulus = COUNTER_MODULUS.get(game)
+        self._marks = MARKS_READ_AS.get(game)
         self._resetter = resetter
         self._reset: Future[Any] | None = None
         self._action_1 = np.zeros(1, dtype=np.int64)
@@ -117,6 +118,8 @@ class Lane:
         reward = int(reward_1[0])
         if reward < 0 and self._modulus is not None:  # roll-overs are negative, and rare
             reward = int(unwrap(reward, self._modulus))
+        if self._marks is not None:
+            reward = without_marks(reward, self._score, self._marks)
         self._frames = int(info["episode_frame_number"][0])
         if reward:
             self._score += reward

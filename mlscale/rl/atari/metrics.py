@@ -37,6 +37,7 @@ class GameMetrics:
     """One game's mean over its runs: `score` in game points, the normalised scores as ratios.
 
     A value is None where a reference score it needs is missing. CHNS is HNS clipped into [0, 1].
+    The intervals are those of the mean over runs, None with fewer than 3 runs.
     """
 
     game: str
@@ -47,6 +48,9 @@ class GameMetrics:
     hwrns: float | None
     saber: float | None
     record_broken: bool | None
+    score_ci95: tuple[float, float] | None = None
+    hns_ci95: tuple[float, float] | None = None
+    hwrns_ci95: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,34 +182,22 @@ def score_agent(
     refs = _References(*(_lookup(games, table) for table in (random, human, record)))
     has_human_G = _usable(games, refs.random, refs.human, "human average")
     has_record_G = _usable(games, refs.random, refs.record, "world record")
-    counted_G = has_human_G | has_record_G
-    if not counted_G.any():
+    resampling = _Resampling(num_resamples, seed)
+    if not (has_human_G | has_record_G).any():
         raise UserError("no game has a random score and a human average or world record")
-    counted = list(itertools.compress(runs, counted_G))
-    num_runs_G = np.array([runs_R.size for runs_R in counted])
-    counted_refs = _References(*(table_G[counted_G] for table_G in refs))
-
-    def values(x_BN: FloatArray) -> dict[str, FloatArray]:
-        return _aggregate_rows(x_BN, num_runs_G, counted_refs, clip, ties)
-
-    points = values(np.concatenate(counted)[None])
-    intervals = stats.bootstrap(
-        counted,
-        lambda x_BN: np.stack(list(values(x_BN).values()), axis=-1),
-        num_resamples=num_resamples,
-        seed=seed,
+    unknown_G = np.full(len(games), np.nan)
+    families = (
+        _aggregate(runs, has_human_G, refs._replace(record=unknown_G), clip, ties, resampling),
+        _aggregate(runs, has_record_G, refs._replace(human=unknown_G), clip, ties, resampling),
     )
     return AgentMetrics(
-        games=_per_game(games, runs, refs, clip, ties),
-        aggregates={
-            name: Aggregate(float(value_B[0]), intervals.at(k) if intervals else None)
-            for k, (name, value_B) in enumerate(points.items())
-        },
+        games=_per_game(games, runs, refs, clip, ties, resampling),
+        aggregates={name: value for family, _ in families for name, value in family.items()},
         hns_games=tuple(itertools.compress(games, has_human_G)),
         record_games=tuple(itertools.compress(games, has_record_G)),
         without_human=tuple(itertools.compress(games, ~has_human_G)),
         without_record=tuple(itertools.compress(games, ~has_record_G)),
-        num_resamples=intervals.num_resamples if intervals else 0,
+        num_resamples=max(num_used for _, num_used in families),
     )
 
 
@@ -215,6 +207,51 @@ class _References(NamedTuple):
     random: FloatArray
     human: FloatArray
     record: FloatArray
+
+
+class _Resampling(NamedTuple):
+    """How intervals are drawn."""
+
+    num_resamples: int
+    seed: int
+
+    def intervals(
+        self, runs: Sequence[FloatArray], statistic: stats.Statistic
+    ) -> stats.Intervals | None:
+        """Return the intervals of a statistic of some games' runs; None with too few runs."""
+        return stats.bootstrap(runs, statistic, num_resamples=self.num_resamples, seed=self.seed)
+
+
+def _aggregate(
+    runs: Sequence[FloatArray],
+    counted_G: BoolArray,
+    refs: _References,
+    clip: Clip,
+    ties: Ties,
+    resampling: _Resampling,
+) -> tuple[dict[str, Aggregate], int]:
+    """Return the aggregates of the counted games and how many resamples they took.
+
+    Games that count for nothing cannot take the intervals away.
+    """
+    if not counted_G.any():
+        return {}, 0
+    counted = list(itertools.compress(runs, counted_G))
+    num_runs_G = np.array([runs_R.size for runs_R in counted])
+    counted_refs = _References(*(table_G[counted_G] for table_G in refs))
+
+    def values(x_BN: FloatArray) -> dict[str, FloatArray]:
+        return _aggregate_rows(x_BN, num_runs_G, counted_refs, clip, ties)
+
+    points = values(np.concatenate(counted)[None])
+    intervals = resampling.intervals(
+        counted, lambda x_BN: np.stack(list(values(x_BN).values()), axis=-1)
+    )
+    found = {
+        name: Aggregate(float(value_B[0]), intervals.at(k) if intervals else None)
+        for k, (name, value_B) in enumerate(points.items())
+    }
+    return found, intervals.num_resamples if intervals else 0
 
 
 def _normalised(scores: FloatArray, refs: _References, clip: Clip) -> dict[str, FloatArray]:
@@ -249,16 +286,19 @@ def _aggregate_rows(
 
 
 def _per_game(
-    games: Sequence[str], runs: Sequence[FloatArray], refs: _References, clip: Clip, ties: Ties
+    games: Sequence[str],
+    runs: Sequence[FloatArray],
+    refs: _References,
+    clip: Clip,
+    ties: Ties,
+    resampling: _Resampling,
 ) -> tuple[GameMetrics, ...]:
-    """Return the values of each game's mean score."""
+    """Return the values of each game's mean score, with the ends of its interval."""
     score_G = np.array([runs_R.mean() for runs_R in runs])
+    ends_2G = _score_ends(runs, resampling)
     broken_G = records_broken(score_G, refs.random, refs.record, ties)
-    values = _normalised(score_G, refs, clip)
-    known = {
-        name: [None if np.isnan(value) else float(value) for value in value_G]
-        for name, value_G in values.items()
-    }
+    values, ends = _normalised(score_G, refs, clip), _normalised(ends_2G, refs, clip)
+    known = {name: _known(value_G) for name, value_G in values.items()}
     return tuple(
         GameMetrics(
             game=game,
@@ -269,9 +309,36 @@ def _per_game(
             hwrns=known["hwrns"][g],
             saber=known["saber"][g],
             record_broken=None if known["hwrns"][g] is None else bool(broken_G[g]),
+            score_ci95=_interval(ends_2G[:, g]),
+            hns_ci95=_interval(ends["hns"][:, g]),
+            hwrns_ci95=_interval(ends["hwrns"][:, g]),
         )
         for g, game in enumerate(games)
     )
+
+
+def _score_ends(runs: Sequence[FloatArray], resampling: _Resampling) -> FloatArray:
+    """Return the ends (2, G) of the intervals of the games' means, NaN with too few runs."""
+    enough = [g for g, runs_R in enumerate(runs) if runs_R.size >= stats.MIN_RUNS_FOR_INTERVAL]
+    ends_2G = np.full((2, len(runs)), np.nan)
+    if enough:
+        num_runs_G = np.array([runs[g].size for g in enough])
+        intervals = resampling.intervals(
+            [runs[g] for g in enough], lambda x_BN: stats.game_means_rows(x_BN, num_runs_G)
+        )
+        if intervals is not None:
+            ends_2G[:, enough] = intervals.low, intervals.high
+    return ends_2G
+
+
+def _interval(ends_2: FloatArray) -> tuple[float, float] | None:
+    if np.isnan(ends_2).any():
+        return None
+    return float(ends_2.min()), float(ends_2.max())
+
+
+def _known(value_G: FloatArray) -> list[float | None]:
+    return [None if np.isnan(value) else float(value) for value in value_G]
 
 
 def _runs(game: str, scores: ArrayLike) -> FloatArray:

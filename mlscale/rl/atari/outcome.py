@@ -65,6 +65,11 @@ def outcome(
         metrics=headline_metrics(tables),
         protocol={**(protocol or {}), **conventions(config, reference)},
         tables=tables,
+        notes=tuple(
+            f"{agent['agent']}: {caveat}"
+            for agent in tables["agents"]
+            for caveat in agent["caveats"]
+        ),
         status=status,
     )
     if config.report and run.path is not None:

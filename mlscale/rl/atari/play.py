@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlscale.core.errors import MlscaleError, WorkFailed
+from mlscale.core.errors import MlscaleError, WorkFailed, one_line
 from mlscale.rl.atari.agents.base import EpisodicAgent
 from mlscale.rl.atari.lanes import Episode, EpisodeStart, Lane
 
@@ -48,7 +48,7 @@ def play_episodes(
     game: str,
     protocol: Protocol,
     starts: Sequence[EpisodeStart],
-    make_agent: Callable[[], Agent],
+    make_agent: Callable[[int], Agent],
     *,
     num_actions: int,
     max_lanes: int,
@@ -59,9 +59,10 @@ def play_episodes(
         game: ALE ROM id.
         protocol: The conditions to play under.
         starts: The episodes to play.
-        make_agent: Makes an agent; called once per group of lanes.
+        make_agent: Makes the agent of a group of lanes, given the group's number.
         num_actions: How many action indices are legal.
-        max_lanes: Most episodes to play at once.
+        max_lanes: Most episodes to play at once; half of it is the size of an agent's batch,
+            also where fewer episodes are left.
 
     Raises:
         WorkFailed: The agent raised, or returned something that is not a batch of legal actions.
@@ -72,8 +73,12 @@ def play_episodes(
         return
     with ThreadPoolExecutor(max_workers=2, thread_name_prefix="reset") as resetter:
         lanes = list(resetter.map(lambda _: Lane(game, protocol, resetter), range(num_lanes)))
-        halves = (lanes[::2], lanes[1::2])
-        groups = [Group(half, make_agent(), num_actions) for half in halves if half]
+        num_rows = -(-max_lanes // 2)
+        groups = [
+            Group(half, make_agent(number), num_actions, num_rows)
+            for number, half in enumerate((lanes[::2], lanes[1::2]))
+            if half
+        ]
         for lane in lanes:
             lane.begin(queue.popleft())
         yield from _alternate(groups, queue)
@@ -101,15 +106,16 @@ class Group:
         lanes: The lanes, one row of the batch each.
         agent: Its `reset` is called here.
         num_actions: How many action indices are legal.
+        num_rows: Rows of the batch, at least one per lane; the others stay black.
     """
 
-    def __init__(self, lanes: list[Lane], agent: Agent, num_actions: int) -> None:
+    def __init__(self, lanes: list[Lane], agent: Agent, num_actions: int, num_rows: int) -> None:
         self._lanes = lanes
         self._agent = agent
         self._num_actions = num_actions
-        self._observations_NFHW = np.zeros((len(lanes), *OBSERVATION_SHAPE), dtype=np.uint8)
+        self._observations_NFHW = np.zeros((num_rows, *OBSERVATION_SHAPE), dtype=np.uint8)
         self._finished_frames = 0
-        self._ask(lambda: agent.reset(len(lanes)))
+        self._ask(lambda: agent.reset(num_rows))
 
     @property
     def playing(self) -> bool:
@@ -158,8 +164,9 @@ class Group:
         if not self.playing:
             return
         answer = self._ask(lambda: self._agent.act(self._observations_NFHW))
-        actions_N = check_actions(answer, len(self._lanes), self._num_actions)
-        for action, lane in zip(actions_N.tolist(), self._lanes, strict=True):
+        num_rows = len(self._observations_NFHW)
+        actions_N = check_actions(answer, num_rows, self._num_actions)
+        for action, lane in zip(actions_N.tolist(), self._lanes, strict=False):
             if lane.playing:
                 lane.send(action)
 
@@ -170,7 +177,7 @@ class Group:
             raise
         except Exception as error:
             raise WorkFailed(
-                f"the agent raised {type(error).__name__}: {error}",
+                f"the agent raised {one_line(error)}",
                 "run again with --debug to see where",
             ) from error
 

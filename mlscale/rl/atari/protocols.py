@@ -25,7 +25,7 @@ class Protocol:
         stuck_frames: Frames without any non-zero reward that end an episode, or None.
         noop_max: Upper bound of the no-op frames at the start of an episode; 0 for none.
         frame_skip: Emulator frames an action is held for.
-        reported_episodes: How many episodes the protocol itself asks for.
+        reported_episodes: How many evaluation episodes the protocol itself asks for, if any.
         source: Where this is defined.
     """
 
@@ -36,7 +36,7 @@ class Protocol:
     stuck_frames: int | None = None
     noop_max: int = 0
     frame_skip: int = 4
-    reported_episodes: int
+    reported_episodes: int | None = None
     source: str
 
 
@@ -57,8 +57,7 @@ PROTOCOLS = {
             sticky_prob=0.25,
             full_actions=True,
             max_frames=HALF_HOUR_FRAMES,
-            reported_episodes=100,
-            source="Machado et al. 2018, with frame skip 4 as used since",
+            source="Machado et al. 2018, with frame skip 4 and a 30-minute cap as used since",
         ),
         Protocol(
             name="nature",
@@ -66,7 +65,6 @@ PROTOCOLS = {
             full_actions=False,
             max_frames=HALF_HOUR_FRAMES,
             noop_max=30,
-            reported_episodes=100,
             source="DQN-era evaluation as in DQN Zoo: up to 30 no-ops, 30-minute cap",
         ),
         Protocol(
@@ -74,7 +72,6 @@ PROTOCOLS = {
             sticky_prob=0.25,
             full_actions=False,
             max_frames=HALF_HOUR_FRAMES,
-            reported_episodes=100,
             source="defaults of the ALE/*-v5 environments",
         ),
     )

@@ -112,8 +112,7 @@ def _clean(text: str) -> str:
 
 
 def _indices(column: Any) -> NDArray[np.int32]:
-    indices: NDArray[np.int32] = np.from_dlpack(column.indices)
-    return indices
+    return np.asarray(np.from_dlpack(column.indices), np.int32)
 
 
 def _note_frames(agent_R: NDArray[np.int64], frames: Any, names: Names) -> None:
@@ -125,7 +124,7 @@ def _note_frames(agent_R: NDArray[np.int64], frames: Any, names: Names) -> None:
 
 def _checked(column: Any, limit: float) -> NDArray[np.float64]:
     """Return (R,) finite numbers of size up to `limit`."""
-    value_R: NDArray[np.float64] = np.from_dlpack(column)  # Arrow's to_numpy imports pandas
+    value_R = np.asarray(np.from_dlpack(column), np.float64)  # Arrow's to_numpy imports pandas
     if not (np.abs(value_R) <= limit).all():  # not "any over it": NaN compares false
         raise Doubt
     return value_R

@@ -12,6 +12,7 @@ user's own script read the same numbers:
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,10 @@ UNITS = {
     "saber": "record-normalised, clipped at 2",
     "records": "games",
 }
+VIDEO_PINBALL = (
+    "Video Pinball's random score is 0 in these references, as published means need it; other "
+    "tables have 16,256.9, so the HNS of freshly played scores of that game is too high"
+)
 PROFILE_THRESHOLDS = np.logspace(-3, 1, 81)
 
 
@@ -101,7 +106,7 @@ def score_agents(
     return {
         "agents": [_describe(runs, config, reference) for runs in agents],
         "profiles": _profiles(agents, config, reference),
-        "improvement": [_improvement(x, y, config) for x in agents for y in agents if x is not y],
+        "improvement": _improvements(agents, config),
     }
 
 
@@ -144,10 +149,22 @@ def notes_on(tables: Mapping[str, Any], reference: Reference) -> list[str]:
         notes.append(
             f"fewer bootstrap resamples than asked for, over so many runs: {', '.join(reduced)}"
         )
-    notes += [
-        f"{agent['agent']}: {caveat}" for agent in tables["agents"] for caveat in agent["caveats"]
-    ]
+    counts = {len(agent["record_games"]) for agent in tables["agents"]}
+    if len(counts) > 1:
+        notes.append("the agents have scores of different games: their means are of unequal sets")
+    if any(_has_video_pinball_zero(agent, reference) for agent in tables["agents"]):
+        notes.append(VIDEO_PINBALL)
+    caveats = [agent["agent"] for agent in tables["agents"] if agent["caveats"]]
+    if caveats:
+        notes.append(f"caveats on {', '.join(caveats)}: in the report and --json")
     return notes
+
+
+def _has_video_pinball_zero(agent: Mapping[str, Any], reference: Reference) -> bool:
+    played = str(agent["origin"]).startswith("played")
+    return (
+        played and "video_pinball" in agent["hns_games"] and not reference.random["video_pinball"]
+    )
 
 
 def _describe(runs: AgentRuns, config: Conventions, reference: Reference) -> dict[str, Any]:
@@ -198,6 +215,9 @@ def _game_row(game: metrics.GameMetrics, reference: Reference) -> dict[str, Any]
         "hwrns": game.hwrns,
         "saber": game.saber,
         "record_broken": game.record_broken,
+        "score_ci95": game.score_ci95,
+        "hns_ci95": game.hns_ci95,
+        "hwrns_ci95": game.hwrns_ci95,
     }
 
 
@@ -241,6 +261,22 @@ def _profiles(
             }
         )
     return {"metric": "hwrns", "thresholds": PROFILE_THRESHOLDS.tolist(), "curves": curves}
+
+
+def _improvements(agents: Sequence[AgentRuns], config: Conventions) -> list[dict[str, Any]]:
+    """Return P(X > Y) of every ordered pair; ties count half, so P(Y > X) is 1 - P(X > Y)."""
+    rows: dict[tuple[int, int], dict[str, Any]] = {}
+    for (i, x), (j, y) in itertools.combinations(enumerate(agents), 2):
+        row = _improvement(x, y, config)
+        probability, interval = row["probability"], row["ci95"]
+        rows[i, j] = row
+        rows[j, i] = row | {
+            "x": y.agent,
+            "y": x.agent,
+            "probability": None if probability is None else 1 - probability,
+            "ci95": (1 - interval[1], 1 - interval[0]) if interval else None,
+        }
+    return [rows[pair] for pair in sorted(rows)]
 
 
 def _improvement(x: AgentRuns, y: AgentRuns, config: Conventions) -> dict[str, Any]:

@@ -66,19 +66,28 @@ def test_ale_without_roms_is_broken(
 
 
 @pytest.mark.parametrize(
-    ("built_for", "says"), [(None, "install a CUDA build"), ("12.8", "nvidia-smi")]
+    ("built_for", "driver", "found", "mend"),
+    [
+        (None, None, "CPU only", ""),
+        (None, "/usr/bin/nvidia-smi", "CPU only", "pip install --force-reinstall torch"),
+        ("12.8", None, "CPU only, though torch is built for CUDA", "nvidia-smi"),
+    ],
 )
 def test_no_gpu_says_what_to_do_by_build(
-    monkeypatch: pytest.MonkeyPatch, built_for: str | None, says: str
+    monkeypatch: pytest.MonkeyPatch,
+    built_for: str | None,
+    driver: str | None,
+    found: str,
+    mend: str,
 ) -> None:
     import torch
+
+    monkeypatch.setattr("mlscale.core.health.shutil.which", lambda name: driver)
 
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     monkeypatch.setattr(torch.version, "cuda", built_for)
-    found = by_name(check_all())["devices"]
-    assert (found.state, found.found) == ("absent", "CPU only")
-    assert says in found.mend
+    assert by_name(check_all())["devices"] == Check("devices", "absent", found, mend)
 
 
 def test_gpus_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

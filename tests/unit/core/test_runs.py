@@ -336,9 +336,10 @@ def test_withdraw_gives_a_reopened_run_its_result_back(tmp_path: Path) -> None:
     assert read_run(path).status == "unfinished"  # the old result is not that of these records
 
 
-def test_runs_are_listed_oldest_first_and_others_are_passed_over(tmp_path: Path) -> None:
-    for name in ("b/20260103T000000Z-x-s0", "a/20260104T000000Z-x-s0", "c/20260102T000000Z-x-s0"):
+def test_runs_are_listed_last_written_last_and_others_are_passed_over(tmp_path: Path) -> None:
+    for time_s, name in enumerate(("c/run", "b/run", "a/run")):
         finished(tmp_path / name)
+        os.utime(tmp_path / name / "result.json", (time_s, time_s))
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "result.json").write_text("{")
     (tmp_path / "other").mkdir()

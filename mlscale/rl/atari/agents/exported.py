@@ -6,9 +6,10 @@ values or logits. Loading one runs pickle inside torch, so it is done on `--trus
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
-from mlscale.core.errors import UserError
+from mlscale.core.errors import UserError, one_line
 from mlscale.rl.atari.agents.actions import policy_actions
 from mlscale.rl.atari.agents.network_agent import NetworkAgent
 
@@ -32,19 +33,24 @@ def load_exported(path: Path, task: Task) -> Agent:
     """
     import torch
 
+    logging.getLogger("torch.export").setLevel(logging.ERROR)  # it warns with a traceback
     try:
         program = torch.export.load(path)
     except Exception as error:  # noqa: BLE001 - torch raises many kinds for a bad file
         raise UserError(
-            f"{path} is not a torch.export program: {error}", "save one with torch.export.save"
+            f"{path} is not a torch.export program: {one_line(error)}",
+            "save one with torch.export.save",
         ) from None
     batch_size = _fixed_batch(program, path)
     module = program.module().to(task.device)
-    network = module if batch_size is None else _in_batches(module, batch_size)
     frames_NFHW = torch.zeros((batch_size or 1, *FRAMES_SHAPE), dtype=torch.uint8)
-    values_NA = network(frames_NFHW.to(task.device))
+    try:
+        values_NA = module(frames_NFHW.to(task.device))
+    except Exception as error:  # noqa: BLE001 - a program may do anything
+        raise UserError(f"{path} cannot be run: {one_line(error)}") from None
     if not isinstance(values_NA, torch.Tensor) or values_NA.ndim != 2:
         raise UserError(f"{path} must return one (N, actions) tensor of values or logits")
+    network = module if batch_size is None else _in_batches(module, batch_size)
     return NetworkAgent(network, policy_actions(task.game, values_NA.shape[1]), task)
 
 
@@ -55,8 +61,13 @@ def _fixed_batch(program: ExportedProgram, path: Path) -> int | None:
     inputs = [
         node for node in program.graph.nodes if node.name in program.graph_signature.user_inputs
     ]
-    value = inputs[0].meta["val"] if len(inputs) == 1 else None
-    if value is None or tuple(value.shape[1:]) != FRAMES_SHAPE or value.dtype != torch.uint8:
+    num_inputs = len(program.graph_signature.user_inputs)  # constants among them
+    value = inputs[0].meta["val"] if len(inputs) == num_inputs == 1 else None
+    if (
+        not isinstance(value, torch.Tensor)
+        or tuple(value.shape[1:]) != FRAMES_SHAPE
+        or value.dtype != torch.uint8
+    ):
         raise UserError(
             f"{path} must take one input of (N, 4, 84, 84) uint8 frames",
             "export it with torch.zeros((2, 4, 84, 84), dtype=torch.uint8)",

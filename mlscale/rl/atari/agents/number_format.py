@@ -35,11 +35,13 @@ def acting_network(network: nn.Module, number_format: str) -> Callable[[Tensor],
     dtype = torch.float32
     if number_format == "bfloat16":
         dtype = torch.bfloat16
-        acting.to(dtype)
         linears = [part for part in acting.modules() if isinstance(part, torch.nn.Linear)]
         if not linears:
             raise UserError("a network without a linear layer cannot act in bfloat16")
-        linears[-1].float().register_forward_pre_hook(lambda _, inputs: (inputs[0].float(),))
+        exact = copy.deepcopy(linears[-1].state_dict())
+        acting.to(dtype)
+        linears[-1].float().load_state_dict(exact)  # its weights were rounded with the others
+        linears[-1].register_forward_pre_hook(lambda _, inputs: (inputs[0].float(),))
 
     def act(frames: Tensor) -> Tensor:
         values: Tensor = acting(frames.to(dtype).div_(255))

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mlscale.core.errors import UserError, unknown_name
+from mlscale.core.errors import UserError, one_line, unknown_name
 from mlscale.rl.atari.agents.base import Agent, AgentEntry, AgentFactory, Task
 
 ENTRY_POINTS = "mlscale.agents"
@@ -103,9 +103,9 @@ def _attribute(reference: str) -> Any:
 def _import_guarded(name: str, load: Any) -> Any:
     try:
         return load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script may exit when it is imported
         raise UserError(
-            f"agent {name!r} cannot be imported: {type(error).__name__}: {error}",
+            f"agent {name!r} cannot be imported: {one_line(error)}",
             "name it module:factory, importable from here",
         ) from error
 

@@ -9,7 +9,7 @@ import json
 import zipfile
 from typing import TYPE_CHECKING, Any
 
-from mlscale.core.errors import UserError, WorkFailed
+from mlscale.core.errors import UserError, WorkFailed, one_line
 from mlscale.rl.atari.agents.actions import output_indices, policy_actions
 
 if TYPE_CHECKING:
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
     from mlscale.rl.atari.agents.base import Agent, Task
 
-ALGORITHMS = ("DQN", "PPO", "A2C")
+ALGORITHMS = {
+    "DQN": ("stable_baselines3.dqn.policies", "exploration_rate"),
+    "PPO": ("stable_baselines3.common.policies", "clip_range"),
+    "A2C": ("stable_baselines3.common.policies", "normalize_advantage"),
+}
+"""The module of an algorithm's policies, and a setting that those further down have not."""
 
 
 class Sb3Agent:
@@ -75,7 +80,9 @@ def load_sb3(path: Path, task: Task) -> Agent:
     try:
         model = algorithm.load(path, device=task.device, buffer_size=1)
     except Exception as error:  # noqa: BLE001 - unpickling a foreign file may raise anything
-        raise UserError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from None
+        raise UserError(f"{path} cannot be loaded: {one_line(error)}") from None
+    if not hasattr(model.action_space, "n"):
+        raise UserError(f"{path} acts in {model.action_space}, not in a discrete set of actions")
     shape = getattr(model.observation_space, "shape", None)
     if shape != (4, 84, 84):
         raise UserError(
@@ -86,15 +93,15 @@ def load_sb3(path: Path, task: Task) -> Agent:
 
 
 def _algorithm_of(path: Path) -> str:
-    """Return the algorithm a zip was saved by, told by the name of its policy's module."""
+    """Return the algorithm a zip was saved by, which it does not name."""
     try:
         with zipfile.ZipFile(path) as archive:
             data = json.loads(archive.read("data"))
         module = str(data["policy_class"]["__module__"])
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
         raise UserError(f"{path} is not a Stable-Baselines3 model: {error}") from None
-    for name in ALGORITHMS:
-        if f".{name.lower()}." in f"{module}.":
+    for name, (policies, setting) in ALGORITHMS.items():
+        if module == policies and setting in data:
             return name
     raise UserError(
         f"{path} was saved by {module}", f"algorithms that can be played: {', '.join(ALGORITHMS)}"

@@ -36,7 +36,7 @@ def play(
         game,
         protocol,
         episodes,
-        lambda: agent(task),
+        lambda group: agent(task),
         num_actions=task.num_actions,
         max_lanes=max_lanes,
     )

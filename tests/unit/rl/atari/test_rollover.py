@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlscale.rl.atari.games import all_games
-from mlscale.rl.atari.rollover import COUNTER_MODULUS, MAX_STEP_FRAC, unwrap
+from mlscale.rl.atari.rollover import (
+    COUNTER_MODULUS,
+    MARKS_READ_AS,
+    MAX_STEP_FRAC,
+    unwrap,
+    without_marks,
+)
 
 MILLION = 1_000_000
 
@@ -264,3 +270,19 @@ def test_counters_that_stop_need_no_modulus(game, seed, raw_reward, game_over):
     crossing = cross_limit(game, MILLION, seed)
     assert (crossing.raw_reward, crossing.game_over) == (raw_reward, game_over)
     assert game not in COUNTER_MODULUS
+
+
+@pytest.mark.parametrize(
+    ("game", "reward", "score_before", "expected"),
+    [
+        ("kung_fu_master", 1_666_665 - 999_800, 999_800, 199),  # the marks appear: 999,999 it is
+        ("kung_fu_master", 500, 999_000, 500),
+        ("kung_fu_master", 0, 999_999, 0),
+        ("hero", 1_222_221 - 999_995, 999_995, 4),
+        ("hero", -3, 10, -3),
+    ],
+)
+def test_marks_of_a_full_counter_give_no_points(
+    game: str, reward: int, score_before: int, expected: int
+) -> None:
+    assert without_marks(reward, score_before, MARKS_READ_AS[game]) == expected
