@@ -81,7 +81,7 @@ class Run:
         self.records = self.records[:num_records]
         if self._log is not None:
             self._log.keep(num_records)
-        self._earlier_result = None
+        self._earlier.clear()
 
     def note(self, text: str) -> None:
         """Say once what was skipped, defaulted or approximated; it goes into the result too."""
