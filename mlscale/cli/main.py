@@ -13,7 +13,7 @@ import typer
 from typer.exceptions import TyperException
 
 import mlscale
-from mlscale.cli import atari, doctor, runs
+from mlscale.cli import atari, doctor, rl, runs
 from mlscale.cli.render import print_error
 from mlscale.core.errors import MlscaleError, nearest
 from mlscale.core.files import NO_ROOM
@@ -27,6 +27,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(atari.app, name="atari")
+app.add_typer(rl.app, name="rl")
 app.add_typer(runs.app, name="runs")
 app.command("doctor")(doctor.command)
 

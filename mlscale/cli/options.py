@@ -211,6 +211,8 @@ def _parameters(config_type: type[DataclassInstance], prefix: str) -> list[inspe
     own = config_type.__annotations__  # a study's own settings before the shared ones
     for field in sorted(dataclasses.fields(config_type), key=lambda field: field.name not in own):
         annotation = field_types(config_type)[field.name]
+        if not field.metadata.get("flag", True):
+            continue
         if dataclasses.is_dataclass(annotation) and isinstance(annotation, type):
             parameters += _parameters(annotation, prefix=f"{prefix}{field.name}.")
         elif field.metadata.get("argument"):

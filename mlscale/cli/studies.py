@@ -87,6 +87,30 @@ STUDIES = (
         render="mlscale.cli.atari_tables:draw_eval",
     ),
     Study(
+        name="rl.train",
+        config="mlscale.rl.dqn.config:TrainConfig",
+        run="mlscale.rl.dqn.train:run",
+        render="mlscale.cli.rl_tables:draw_train",
+    ),
+    Study(
+        name="rl.eval",
+        config="mlscale.rl.dqn.config:EvalConfig",
+        run="mlscale.rl.dqn.evaluate:run",
+        render="mlscale.cli.rl_tables:draw_eval",
+    ),
+    Study(
+        name="rl.explore",
+        config="mlscale.rl.dqn.config:ExplorationConfig",
+        run="mlscale.rl.dqn.explore:run",
+        render="mlscale.cli.rl_tables:draw_explore",
+    ),
+    Study(
+        name="rl.study",
+        config="mlscale.rl.dqn.config:StudyConfig",
+        run="mlscale.rl.dqn.study:run",
+        render="mlscale.cli.rl_tables:draw_study",
+    ),
+    Study(
         name="runs.list",
         config="mlscale.cli.runs:ListConfig",
         run="mlscale.cli.runs:run_list",

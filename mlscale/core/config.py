@@ -37,6 +37,7 @@ def opt(
     argument: bool = False,
     metavar: str | None = None,
     may_change: bool = False,
+    flag: bool = True,
 ) -> Any:
     """Declare a configuration field.
 
@@ -49,6 +50,7 @@ def opt(
         argument: Whether the command line takes it by position instead of by flag.
         metavar: What `--help` shows in place of the value.
         may_change: Whether a resumed run may have another value: budgets, devices, workers.
+        flag: Whether the command line offers it; what it does not is set by presets and --config.
     """
     metadata = {
         "help": help,
@@ -58,6 +60,7 @@ def opt(
         "argument": argument,
         "metavar": metavar,
         "may_change": may_change,
+        "flag": flag,
     }
     return dataclasses.field(default=default, metadata=metadata)
 

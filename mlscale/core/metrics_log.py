@@ -59,6 +59,12 @@ class MetricsLog:
                 os.ftruncate(self._file, start)
                 raise
 
+    def keep(self, num_records: int) -> None:
+        """Cut off all but the first `num_records` lines."""
+        lines = _read(self._path).split(b"\n")[:num_records]
+        with writing(self._path):
+            os.ftruncate(self._file, sum(len(line) + 1 for line in lines))
+
     def close(self) -> None:
         """Flush to the disk itself and close."""
         with writing(self._path):

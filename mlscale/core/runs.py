@@ -71,6 +71,18 @@ class Run:
         self.records.append(dict(record))
         self._earlier.clear()
 
+    def rewind(self, num_records: int) -> None:
+        """Cut `metrics.jsonl` and `records` back to their first `num_records`.
+
+        A run that goes on from a checkpoint logs again what came after it.
+        """
+        if num_records >= len(self.records):
+            return
+        self.records = self.records[:num_records]
+        if self._log is not None:
+            self._log.keep(num_records)
+        self._earlier.clear()
+
     def note(self, text: str) -> None:
         """Say once what was skipped, defaulted or approximated; it goes into the result too."""
         if text not in self.notes:

@@ -22,6 +22,7 @@ class Optim:
     lr: float = opt(0.1, help="Step size.", gt=0)
     weight_decay: float = opt(0.0, help="Weight decay.")
     nesterov: bool = opt(True, help="Look ahead.")
+    slack: float = opt(0.0, help="Slack.", flag=False)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -149,6 +150,15 @@ def test_a_flag_can_set_back_what_the_file_set(call: Call, tmp_path: Path) -> No
         *GIVEN, "--config", str(tmp_path / "c.json"), "--no-fast", "--num-steps", "10"
     )
     assert config == BASE
+
+
+def test_what_has_no_flag_is_set_by_a_file(call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "c.json"
+    file.write_text(json.dumps({"optim": {"slack": 0.5}}))
+    code, (config, _), _ = call(*GIVEN, "--config", str(file))
+    assert (code, config.optim) == (0, Optim(lr=0.2, weight_decay=0.3, slack=0.5))
+    assert call(*GIVEN, "--optim.slack", "1")[0] == 2
+    assert "slack" not in call("--help")[1]
 
 
 @pytest.mark.parametrize(

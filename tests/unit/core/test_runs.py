@@ -269,6 +269,19 @@ def test_records_in_memory_are_what_a_resumed_run_reads(tmp_path: Path) -> None:
     assert again.records == run.records == [{"loss": None, "n": 3, "pair": [1, 2]}]
 
 
+def test_rewinding_cuts_the_log_and_what_follows_is_appended(tmp_path: Path) -> None:
+    run = open_run("a.b", Config(), out=tmp_path / "run")
+    for number in range(4):
+        run.log({"number": number, "text": "line\r\u2028end"})
+    run.rewind(9)
+    assert len(run.records) == 4
+    run.rewind(2)
+    run.log({"number": 9})
+    assert [record["number"] for record in run.records] == [0, 1, 9]
+    run.finish(Result(study="a.b"))
+    assert open_run("a.b", Config(), out=tmp_path / "run").records == run.records
+
+
 def test_artifacts_are_written_below_the_run_and_listed_once(tmp_path: Path) -> None:
     run = open_run("t.study", Config(), out=tmp_path / "run")
     run.write("figures/a.svg", "<svg/>")

@@ -1,0 +1,48 @@
+"""Environments by gymnasium id: made, or refused in one line."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from mlscale.core.errors import UserError, unknown_name
+
+if TYPE_CHECKING:
+    import gymnasium
+
+NEEDS = "mlscale rl learns discrete actions from flat observations, as in MountainCar-v0"
+LISTING = "`python -c 'import gymnasium; gymnasium.pprint_registry()'` lists them"
+
+
+def make_environment(env_id: str) -> gymnasium.Env[Any, Any]:
+    """Return a new environment.
+
+    Raises:
+        UserError: There is none of that id, it needs a package that is not installed, its
+            actions are not discrete, or its observations are not flat.
+    """
+    import gymnasium
+    from gymnasium.error import DependencyNotInstalled, Error
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of ids: an error below says it, or it is no matter
+            env = gymnasium.make(env_id, disable_env_checker=True)
+    except DependencyNotInstalled as error:
+        text = str(error).splitlines()[0]
+        hint = "pip install 'mlscale[box2d]'" if "Box2D" in text else text
+        raise UserError(f"{env_id} needs a package that is not installed", hint) from None
+    except (Error, ImportError):
+        raise unknown_name("environment", env_id, gymnasium.registry, listing=LISTING) from None
+    _check_spaces(env_id, env)
+    return env
+
+
+def _check_spaces(env_id: str, env: gymnasium.Env[Any, Any]) -> None:
+    from gymnasium.spaces import Box, Discrete
+
+    actions, observations = env.action_space, env.observation_space
+    if not isinstance(actions, Discrete):
+        raise UserError(f"{env_id} has no discrete actions: {actions}", NEEDS)
+    if not isinstance(observations, Box) or len(observations.shape) != 1:
+        raise UserError(f"{env_id} has no flat observations: {observations}", NEEDS)

@@ -1,0 +1,1 @@
+"""What an agent does when it explores: one strategy a file."""

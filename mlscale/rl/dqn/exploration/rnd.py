@@ -1,0 +1,92 @@
+"""Random network distillation: a bonus where a predictor of random features still fails.
+
+Shape letters: B transitions of a batch; D observation values; K features.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlscale.rl.dqn.exploration.epsilon import Uniform
+from mlscale.rl.dqn.exploration.moments import Moments
+from mlscale.rl.dqn.networks import load_weights, make_mlp, tensors_of
+from mlscale.rl.dqn.optimizer import load_adam, make_adam, tensors_of_adam
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from mlscale.rl.dqn.config import RndConfig
+    from mlscale.rl.dqn.replay import Batch
+
+CLIP = 5.0
+
+
+class Distilled(Uniform):
+    """Random exploratory actions, and a bonus for novel states in what values are learned from.
+
+    The bonus of a transition is computed when it is replayed, so it fades as its state becomes
+    familiar; after several steps it is that of the state arrived at.
+
+    Args:
+        num_actions: Actions.
+        num_values: D.
+        config: Sizes and rates.
+        rng: Draws actions and the first weights.
+
+    Source: Burda et al. 2018, section 2. There is one value for both rewards here, and
+    the bonus is divided by its own running standard deviation, not by that of its returns.
+    """
+
+    def __init__(
+        self, num_actions: int, num_values: int, config: RndConfig, rng: np.random.Generator
+    ) -> None:
+        super().__init__(num_actions, rng)
+        sizes = (num_values, *config.hidden, config.features)
+        self._random = make_mlp(sizes, rng).requires_grad_(requires_grad=False)
+        self._predictor = make_mlp(sizes, rng)
+        self._adam = make_adam(self._predictor, config.lr)
+        self._scale = config.scale
+        self._states, self._errors = Moments(num_values), Moments(1)
+
+    def observe(self, s_tm1_LD: NDArray[np.float32], s_t_LD: NDArray[np.float32]) -> None:
+        """Bring the statistics of states up to date."""
+        self._states.add(s_t_LD)
+
+    def add_bonus(self, batch: Batch) -> None:
+        """Add the bonus of the states arrived at to the rewards, and fit the predictor to them."""
+        import torch
+
+        z_BD = (batch.s_t_BD.numpy() - self._states.mean_D) / self._states.std
+        x_BD = torch.from_numpy(z_BD.clip(-CLIP, CLIP).astype(np.float32))
+        error_B = (self._predictor(x_BD) - self._random(x_BD)).square().mean(dim=1)
+        self._adam.zero_grad()
+        error_B.mean().backward()
+        self._adam.step()
+        novelty_B = error_B.detach()
+        self._errors.add(novelty_B.numpy()[:, None])
+        batch.r_t_B.add_(novelty_B, alpha=self._scale / float(self._errors.std[0]))
+        self.novelty = float(novelty_B.mean())
+
+    def saved(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Return networks, optimizer, statistics and generator."""
+        _, state = super().saved()
+        tensors = {
+            **tensors_of(self._random, "rnd_random"),
+            **tensors_of(self._predictor, "rnd_predictor"),
+            **tensors_of_adam(self._adam, "rnd_adam"),
+        }
+        statistics = {"states": self._states.saved(), "errors": self._errors.saved()}
+        return tensors, {**state, **statistics, "novelty": self.novelty}
+
+    def load(self, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
+        """Put networks, optimizer, statistics and generator back."""
+        super().load(tensors, state)
+        load_weights(self._random, "rnd_random", tensors)
+        load_weights(self._predictor, "rnd_predictor", tensors)
+        load_adam(self._adam, "rnd_adam", tensors)
+        self._states.load(state["states"])
+        self._errors.load(state["errors"])
+        self.novelty = state["novelty"]
