@@ -20,7 +20,7 @@ from mlscale.rl.atari.published import (
     published_scores,
 )
 from mlscale.rl.atari.score import read_agents
-from mlscale.rl.atari.scoring import AgentRuns, find_reference
+from mlscale.rl.atari.scoring import AgentRuns, find_reference, keep_games
 
 if TYPE_CHECKING:
     from mlscale.core.results import Result
@@ -37,6 +37,7 @@ def run(config: CompareConfig, run: Run) -> Result:
     reference = find_reference(config.records)
     agents = [found for name in config.agents for found in find_runs(name, run)]
     _check_names(agents)
+    agents = keep_games(agents, config.games)
     if any(agent.origin.startswith("published") for agent in agents):
         run.note(UNEQUAL_PROTOCOLS)
     origins = {agent.origin for agent in agents if agent.origin.startswith("played")}

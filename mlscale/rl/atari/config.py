@@ -17,6 +17,7 @@ ProtocolName = Literal["saber", "machado", "nature", "v5"]
 EngineName = Literal["local", "ray"]
 
 SABER_LIST = "saber-2019"
+SOME_GAMES = "Only these: atari57, atari5, names with commas, or common to all agents (common)."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +82,7 @@ class ScoreConfig(Conventions):
     """
 
     file: Path = opt(help="Score table: CSV, TSV or JSON; - reads stdin.", argument=True)
+    games: str = opt("", help=SOME_GAMES, metavar="GAMES")
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -98,6 +100,7 @@ class CompareConfig(Conventions):
     agents: tuple[str, ...] = opt(
         help="Published agents, score tables, run directories; LABEL=NAME.", argument=True
     )
+    games: str = opt("", help=SOME_GAMES, metavar="GAMES")
 
     def __post_init__(self) -> None:
         """Check the settings."""

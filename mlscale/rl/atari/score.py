@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mlscale.rl.atari.outcome import outcome
 from mlscale.rl.atari.score_files import read_scores
-from mlscale.rl.atari.scoring import AgentRuns, find_reference
+from mlscale.rl.atari.scoring import AgentRuns, find_reference, keep_games
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ def run(config: ScoreConfig, run: Run) -> Result:
         UserError: The table or the record list is malformed.
     """
     reference = find_reference(config.records)
-    agents = read_agents(config.file, run)
+    agents = keep_games(read_agents(config.file, run), config.games)
     return outcome(run, agents, config, reference, title=f"Scores of {config.file.name}")
 
 

@@ -12,6 +12,7 @@ user's own script read the same numbers:
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from mlscale.core import stats
 from mlscale.core.errors import UserError, unknown_name
 from mlscale.core.results import Metric
 from mlscale.rl.atari import metrics
-from mlscale.rl.atari.games import find_game
+from mlscale.rl.atari.games import find_game, parse_games
 from mlscale.rl.atari.records import RECORD_LISTS, Reference, read_reference, shipped_reference
 
 if TYPE_CHECKING:
@@ -78,6 +79,36 @@ def find_reference(name: str) -> Reference:
         return read_reference(path)
     listing = f"record lists: {', '.join(RECORD_LISTS)}, or a FILE with game,record"
     raise unknown_name("record list", name, RECORD_LISTS, listing=listing)
+
+
+def keep_games(agents: Sequence[AgentRuns], games: str) -> list[AgentRuns]:
+    """Return the agents with only some of their games.
+
+    Args:
+        agents: At least one.
+        games: Names with commas, atari57 or atari5; "common" for the games all have; all if empty.
+
+    Raises:
+        UserError: A name is unknown, or an agent has none of the games.
+    """
+    if not games:
+        return list(agents)
+    if games == "common":
+        kept = set.intersection(*(set(agent.scores) for agent in agents))
+    else:
+        kept = {game.rom_id for game in parse_games(games)}
+    for agent in agents:
+        if not kept.intersection(agent.scores):
+            raise UserError(
+                f"agent {agent.agent!r} has scores of none of the games asked for",
+                f"it has {', '.join(sorted(agent.scores))}",
+            )
+    return [
+        dataclasses.replace(
+            agent, scores={game: runs for game, runs in agent.scores.items() if game in kept}
+        )
+        for agent in agents
+    ]
 
 
 def conventions(config: Conventions, reference: Reference) -> dict[str, Any]:
@@ -151,7 +182,10 @@ def notes_on(tables: Mapping[str, Any], reference: Reference) -> list[str]:
         )
     counts = {len(agent["record_games"]) for agent in tables["agents"]}
     if len(counts) > 1:
-        notes.append("the agents have scores of different games: their means are of unequal sets")
+        notes.append(
+            "the agents have scores of different games, so their means are of unequal sets; "
+            "--games common keeps those that all have"
+        )
     if any(_has_video_pinball_zero(agent, reference) for agent in tables["agents"]):
         notes.append(VIDEO_PINBALL)
     caveats = [agent["agent"] for agent in tables["agents"] if agent["caveats"]]

@@ -16,6 +16,7 @@ from mlscale.rl.atari.scoring import (
     conventions,
     find_reference,
     headline_metrics,
+    keep_games,
     notes_on,
     score_agents,
 )
@@ -228,7 +229,10 @@ def test_notes_say_what_is_missing_once() -> None:
 
 
 def test_unequal_sets_of_games_are_said() -> None:
-    text = "the agents have scores of different games: their means are of unequal sets"
+    text = (
+        "the agents have scores of different games, so their means are of unequal sets; "
+        "--games common keeps those that all have"
+    )
     assert text in notes_on(
         tables(runs("a", alien=[1]), runs("b", alien=[1], breakout=[1])), REFERENCE
     )
@@ -289,3 +293,14 @@ def test_a_list_that_is_not_there(name: str, message: str, hint: str | None) -> 
         find_reference(name)
     assert caught.value.message == message
     assert caught.value.hint == hint or str(caught.value.hint).startswith(str(hint))
+
+
+def test_games_can_be_chosen_or_those_in_common() -> None:
+    a, b = runs("a", alien=[1], pong=[2]), runs("b", pong=[3], breakout=[4])
+    assert [set(agent.scores) for agent in keep_games([a, b], "common")] == [{"pong"}, {"pong"}]
+    assert [set(agent.scores) for agent in keep_games([a], "Alien,breakout")] == [{"alien"}]
+    assert keep_games([a, b], "") == [a, b]
+    with pytest.raises(UserError, match="'b' has scores of none of the games asked for"):
+        keep_games([a, b], "alien")
+    with pytest.raises(UserError, match="unknown game 'pongg'"):
+        keep_games([a], "pongg")
