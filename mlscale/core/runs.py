@@ -37,7 +37,7 @@ class Run:
 
     Attributes:
         device: What the study computes on, for the result; the study sets it.
-        records: The records of `metrics.jsonl`, those of earlier sessions first.
+        records: The records of `metrics.jsonl`, those of before first.
         notes: What was said so far.
         artifacts: Names of the files written so far.
     """

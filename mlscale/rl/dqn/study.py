@@ -103,7 +103,7 @@ def _is_complete(records: Sequence[Record], steps: int) -> bool:
 
 
 def _finished_records(run: Run, jobs: Sequence[Job]) -> dict[str, list[Record]]:
-    """Return the records of earlier sessions of this run, by job.
+    """Return the records this run already has, by job.
 
     Raises:
         UserError: A record is not one of a training.

@@ -58,7 +58,7 @@ def test_a_job_goes_on_to_the_records_of_an_unbroken_one() -> None:
 def test_a_job_of_stretches_goes_on_to_the_records_of_an_unbroken_one() -> None:
     payload = job(agent="random", episodes=32, lanes=3)
     whole = played(payload)
-    kept = whole[:11]  # within a stretch of two, as no session leaves it; and out of order
+    kept = whole[:11]  # within a stretch of two, as no interruption leaves it; and out of order
     kept = [r for r in kept if r["episode"] ^ 1 in {other["episode"] for other in kept}]
     rest = played(payload, kept)
     assert len(rest) == 32 - len(kept)
