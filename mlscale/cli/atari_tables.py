@@ -281,7 +281,8 @@ def _interval(name: str, bounds: list[float] | None) -> str:
         return ""
     if name == "records_broken":
         return f"{bounds[0]:.0f} to {bounds[1]:.0f}"
-    return f"{100 * bounds[0]:,.1f} to {100 * bounds[1]:,.1f} %"
+    low, high = (round(100 * bound, 1) + 0.0 for bound in bounds)  # no minus before a zero
+    return f"{low:,.1f} to {high:,.1f} %"
 
 
 def _points(value: float | None) -> str:
@@ -291,10 +292,7 @@ def _points(value: float | None) -> str:
 
 
 def _percent(value: float | None) -> str:
-    if value is None:
-        return "-"
-    text = f"{100 * value:,.1f} %"
-    return text if any(digit in "123456789" for digit in text) else "0.0 %"
+    return "-" if value is None else f"{round(100 * value, 1) + 0.0:,.1f} %"
 
 
 def _frames(frames: float | None) -> str:

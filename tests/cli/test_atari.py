@@ -492,3 +492,11 @@ def test_a_bad_agent_file_leaves_no_run(capsys: Capture, folder: Path) -> None:
     found, hint = refused(capsys, folder, *arguments.split())
     assert found.startswith("pong/0: p.pt2 is not a torch.export program: ")
     assert hint == "save one with torch.export.save"
+
+
+def test_what_rounds_to_zero_has_no_minus() -> None:
+    from mlscale.cli.atari_tables import _interval, _percent
+
+    assert _percent(-0.0001) == "0.0 %"
+    assert _percent(-0.0016) == "-0.2 %"
+    assert _interval("hwrns_mean", [-0.0004, -0.0002]) == "0.0 to 0.0 %"
