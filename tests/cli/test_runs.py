@@ -148,3 +148,15 @@ def test_a_config_with_a_key_this_version_lacks_is_named_with_its_file(capsys: C
     assert capsys.readouterr().err == (
         "error: r/config.json: unknown key 'resample'\nhint: did you mean 'resamples'?\n"
     )
+
+
+def test_a_run_goes_on_from_any_folder(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    score("r")
+    set_status("r", "interrupted")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")  # its table s.csv is named from where it began
+    assert main.run_command(["runs", "resume", "../r", "-q"]) == 0
+    assert json.loads((tmp_path / "r" / "result.json").read_text())["status"] == "complete"
+    assert not list((tmp_path / "elsewhere").iterdir())

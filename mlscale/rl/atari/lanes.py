@@ -80,17 +80,20 @@ class Lane:
         self._reset = self._resetter.submit(self._env.reset, seed=seed_1)
 
     def end_episode(self, episode: Episode) -> list[Episode]:
-        """Go on with the stretch, or return all its episodes when it has lasted long enough."""
+        """Go on with the stretch, or return its episodes when nothing is left of it."""
         self._held.append(episode)
         self._seeded_frames += episode.frames
-        if self._rest and self._seeded_frames < STRETCH_FRAMES:
+        if self._rest:
             self._begin(seeded=False)
             return []
         held, self._held = self._held, []
         return held
 
     def release(self) -> Stretch:
-        """Give away what is left of a stretch that has lasted long enough; it is seeded anew."""
+        """Give away what is left of a stretch that has lasted long enough; it is seeded anew.
+
+        To be asked after every step, so that no episode goes on in a stretch beyond its limit.
+        """
         if not self._rest or self._seeded_frames + self._frames < STRETCH_FRAMES:
             return []
         rest, self._rest = self._rest, deque()

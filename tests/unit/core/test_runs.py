@@ -364,3 +364,11 @@ def test_a_second_process_cannot_write_to_the_same_run(tmp_path: Path) -> None:
     again = open_run("a.study", Config(), out=tmp_path / "run")
     assert again.records == [{"step": 1}]
     again.finish(Result(study="a.study"))
+
+
+def test_elapsed_seconds_add_up_over_starts(tmp_path: Path) -> None:
+    path = finished(tmp_path / "run")
+    earlier = {**read(path / "result.json"), "elapsed_s": 1000.0, "status": "interrupted"}
+    (path / "result.json").write_text(json.dumps(earlier))
+    again = open_run("t.study", Config(), out=path)
+    assert 1000 <= again.finish(Result(study="t.study"))["elapsed_s"] < 1060

@@ -205,3 +205,18 @@ def test_normalised_scores_do_not_depend_on_the_unit(
 def test_a_better_score_never_lowers_saber(score: float, by: float, clip: metrics.Clip) -> None:
     worse, better = metrics.saber(np.array([score, score + by]), clip)
     assert worse <= better <= 2
+
+
+def test_a_game_that_counts_for_nothing_takes_no_intervals_away() -> None:
+    runs = {"pong": [20.0, 30.0, 40.0], "surround": [1.0]}
+    human = {**HUMAN, "surround": 6.5}
+    random = {**RANDOM, "surround": -10.0}
+    result = metrics.score_agent(runs, random=random, human=human, record=RECORD)
+    assert result.aggregates["hns_mean"].ci95 is None  # Surround has one run, and counts here
+    low, high = result.aggregates["hwrns_mean"].ci95 or (math.nan, math.nan)
+    assert 0.2 <= low < 0.3 < high <= 0.4
+    pong, surround = result.games
+    assert pong.score_ci95 is not None
+    assert pong.hwrns_ci95 == tuple(end / 100 for end in pong.score_ci95)
+    assert pong.hns_ci95 == tuple(end / 10 for end in pong.score_ci95)
+    assert surround.score_ci95 is None
