@@ -25,11 +25,13 @@ WARM_UP_STEPS = 1_000
 def mlscale_dqn(agent: str) -> Callable[[int], None]:
     """Return a function that trains mlscale's agent for so many steps more."""
     from mlscale.rl.dqn.config import AgentConfig, ExploreConfig, LearnConfig
+    from mlscale.rl.dqn.parts import flat_parts
     from mlscale.rl.dqn.trainer import Trainer
 
     learn = LearnConfig(hidden=(64, 64), batch=64, target_every_steps=1_000)
     explore = ExploreConfig(only_steps=0, epsilon_final=0.05)
-    trainer = Trainer(AgentConfig(learn=learn, explore=explore), agent)
+    config = AgentConfig(learn=learn, explore=explore)
+    trainer = Trainer(config, agent, flat_parts(config, agent))
 
     def train(steps: int) -> None:
         for _ in range(steps):

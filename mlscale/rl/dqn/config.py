@@ -15,11 +15,10 @@ EngineName = Literal["local", "ray"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LearnConfig:
-    """How action values are learned from replayed transitions.
+class LearnerConfig:
+    """How action values are learned from replayed transitions, whatever the network.
 
     Args:
-        hidden: Units of the Q-network's hidden layers.
         lr: Learning rate of Adam.
         batch: Transitions per update.
         discount: Discount per environment step.
@@ -34,7 +33,6 @@ class LearnConfig:
         target_every_steps: Environment steps between copies of the target network.
     """
 
-    hidden: tuple[int, ...] = opt((48,), help="Units of hidden layers, as in 256,256.", ge=1)
     lr: float = opt(1e-3, help="Learning rate of Adam.", gt=0)
     batch: int = opt(64, help="Transitions per update.", ge=1)
     discount: float = opt(0.99, help="Discount per step.", ge=0, le=1)
@@ -60,6 +58,17 @@ class LearnConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LearnConfig(LearnerConfig):
+    """How a perceptron's action values are learned.
+
+    Args:
+        hidden: Units of the Q-network's hidden layers.
+    """
+
+    hidden: tuple[int, ...] = opt((48,), help="Units of hidden layers, as in 256,256.", ge=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExploreConfig:
     """When an agent explores; how it does is the agent's own.
 
@@ -71,6 +80,7 @@ class ExploreConfig:
         decay: The factor per action.
         linear_steps: Actions until a linear schedule ends.
         decay_from: Whether it falls from the first action on or after the exploration-only phase.
+        hold_steps: Longest time an exploratory action is held for, uniform from 1.
     """
 
     only_steps: int = opt(10_000, help="First actions that are all exploratory.", ge=0)
@@ -84,6 +94,7 @@ class ExploreConfig:
     decay_from: Literal["start", "after_only"] = opt(
         "after_only", help="From when on epsilon falls.", flag=False
     )
+    hold_steps: int = opt(1, help="Longest hold of an exploratory action.", ge=1, flag=False)
 
     def __post_init__(self) -> None:
         """Check the settings."""

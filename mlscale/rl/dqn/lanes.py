@@ -43,6 +43,7 @@ class Step(NamedTuple):
 class Ended(NamedTuple):
     """An episode that is over."""
 
+    lane: int
     episode_return: float
     length: int
     terminated: bool
@@ -103,7 +104,7 @@ class Lanes:
             self._returns[lane] += float(reward)
             if terminated or truncated:
                 length = len(self._actions[lane])
-                step.ended.append(Ended(self._returns[lane], length, bool(terminated)))
+                step.ended.append(Ended(lane, self._returns[lane], length, bool(terminated)))
                 self._episodes[lane] += 1
                 self._begin(lane)
             else:

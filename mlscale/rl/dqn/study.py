@@ -19,6 +19,7 @@ from mlscale.core.errors import UserError, WorkFailed
 from mlscale.rl.dqn.comparison import compare
 from mlscale.rl.dqn.config import AgentConfig
 from mlscale.rl.dqn.environments import make_environment
+from mlscale.rl.dqn.parts import flat_parts
 from mlscale.rl.dqn.trainer import Trainer
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def train_job(
     config = from_dict(AgentConfig, settings, where="settings of the job")
     names: Record = {"agent": agent, "seed": config.seed}
     num_finished = sum("episode" in record for record in finished)
-    trainer = Trainer(config, agent)
+    trainer = Trainer(config, agent, flat_parts(config, agent))
     pulse = 0
     try:
         while trainer.step < config.steps:

@@ -1,27 +1,45 @@
 """The training loop of every agent: act, step, store, update; one vector step at a time.
 
-Shape letters: L lanes; A actions; D observation values.
+Shape letters: L lanes; A actions.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
 
 from mlscale.core.seeding import generator
-from mlscale.rl.dqn.exploration.make import make_explorer
-from mlscale.rl.dqn.lanes import Lanes
-from mlscale.rl.dqn.learner import Learner
-from mlscale.rl.dqn.networks import Mirror
-from mlscale.rl.dqn.replay import Replay
+from mlscale.rl.dqn.exploration.spells import Spells
 from mlscale.rl.dqn.schedules import epsilon_at
-from mlscale.rl.dqn.success import success_of
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from mlscale.rl.dqn.config import AgentConfig
+    from mlscale.rl.dqn.config import ExploreConfig, LearnerConfig
+    from mlscale.rl.dqn.lanes import Ended
+    from mlscale.rl.dqn.parts import Parts
+
+
+class Settings(Protocol):
+    """What a trainer has to know of a training, whatever its environments are."""
+
+    @property
+    def seed(self) -> int:
+        """Seed of the run."""
+
+    @property
+    def lanes(self) -> int:
+        """Environments stepped side by side."""
+
+    @property
+    def learn(self) -> LearnerConfig:
+        """How values are learned."""
+
+    @property
+    def explore(self) -> ExploreConfig:
+        """When to explore."""
 
 
 class Episode(NamedTuple):
@@ -60,33 +78,20 @@ class Trainer:
     Args:
         config: The settings.
         agent: dqn, dqn_mbe or dqn_rnd.
+        parts: What it works with.
 
     Attributes:
         step: Environment steps taken so far, all lanes together.
     """
 
-    def __init__(self, config: AgentConfig, agent: str) -> None:
-        learn, seed = config.learn, config.seed
-        self._config, self._learn = config, learn
-        self._lanes = Lanes(config.env, config.lanes, seed)
-        num_values, num_actions = self._lanes.num_values, self._lanes.num_actions
-        self._learner = Learner(num_values, num_actions, learn, generator(seed, "network"))
-        self._values = Mirror(self._learner.online)
-        self._explorer = make_explorer(
-            agent, num_actions, num_values, config, generator(seed, "explore")
-        )
-        self._replay = Replay(
-            learn.replay_steps,
-            config.lanes,
-            num_values,
-            discount=learn.discount,
-            n_step=learn.n_step,
-            bootstrap_at_limit=learn.time_limits == "bootstrap",
-        )
-        self._sample_rng, self._act_rng = generator(seed, "sample"), generator(seed, "act")
+    def __init__(self, config: Settings, agent: str, parts: Parts) -> None:
+        learn, seed, lanes = config.learn, config.seed, config.lanes
+        self._explore, self._learn, self._parts = config.explore, learn, parts
+        self._sample_rng = generator(seed, "sample")
+        self._act_rng = generator(seed, "act")
+        self._spells = Spells(lanes, config.explore.hold_steps, self._act_rng)
         self._only_steps = config.explore.only_steps_of(agent)
-        self._success = success_of(config.env)
-        self._updates_from = max(learn.start_steps, learn.batch + (learn.n_step - 1) * config.lanes)
+        self._updates_from = max(learn.start_steps, learn.batch + (learn.n_step - 1) * lanes)
         self.step = 0
         self._num_episodes = 0
         self._loss_sum, self._num_losses = 0.0, 0
@@ -94,7 +99,7 @@ class Trainer:
     @property
     def epsilon(self) -> float:
         """Share of exploratory actions at the present step."""
-        return epsilon_at(self._config.explore, self.step, self._only_steps)
+        return epsilon_at(self._explore, self.step, self._only_steps)
 
     def advance(self) -> list[Episode]:
         """Take one step in every lane and learn from it; return the episodes that ended.
@@ -103,72 +108,74 @@ class Trainer:
             WorkFailed: A loss is NaN or infinite.
         """
         a_L = self._act()
-        step = self._lanes.step(a_L)
-        self._replay.add(
-            step.s_tm1_LD, a_L, step.r_t_L, step.s_t_LD, step.terminated_L, step.truncated_L
-        )
-        self._explorer.observe(step.s_tm1_LD, step.s_t_LD)
+        step = self._parts.experience.step(a_L)
+        self._spells.stop([ended.lane for ended in step.ended])
+        self._parts.explorer.observe(step.s_tm1_LD, step.s_t_LD)
         for _ in range(len(a_L)):
             self.step += 1
             self._learn_once()
-        return [self._episode(*ended) for ended in step.ended]
+        return [self._episode(ended) for ended in step.ended]
 
     def _act(self) -> NDArray[np.int64]:
-        """Return an action (L,) for every lane: exploratory with probability epsilon."""
-        s_LD, epsilon = self._lanes.s_LD, self.epsilon
-        explores_L = self._act_rng.random(len(s_LD)) < epsilon
-        if explores_L.all():
-            return self._explorer.act(s_LD)
-        a_L: NDArray[np.int64] = self._values(s_LD).argmax(axis=1)
-        if explores_L.any():
-            a_L[explores_L] = self._explorer.act(s_LD[explores_L])
+        """Return an action (L,) for every lane: exploratory in a share epsilon of the steps."""
+        s_L, spells = self._parts.experience.states, self._spells
+        starts_L = spells.starts(self.epsilon)
+        if starts_L.any():
+            spells.begin(starts_L, self._parts.explorer.act(s_L[starts_L]))
+        if spells.held.all():
+            a_L = np.zeros(len(s_L), np.int64)
+        else:
+            a_L = self._parts.values(s_L).argmax(axis=1)
+        spells.advance(a_L)
         return a_L
 
     def _learn_once(self) -> None:
         """Do what is due at the present environment step."""
-        learn, step = self._learn, self.step
+        learn, step, parts = self._learn, self.step, self._parts
         if step >= self._updates_from and step % learn.train_every_steps == 0:
             for _ in range(learn.updates):
-                batch = self._replay.sample(learn.batch, self._sample_rng)
-                self._explorer.add_bonus(batch)
-                self._loss_sum += self._learner.update(batch)
+                batch = parts.experience.memory.sample(learn.batch, self._sample_rng)
+                parts.explorer.add_bonus(batch)
+                self._loss_sum += parts.learner.update(batch)
                 self._num_losses += 1
         if step % learn.target_every_steps == 0:
-            self._learner.copy_to_target()
-        self._explorer.learn(self._replay, step)
+            parts.learner.copy_to_target()
+        parts.explorer.learn(parts.experience.memory, step)
 
-    def _episode(self, episode_return: float, length: int, terminated: bool) -> Episode:
+    def _episode(self, ended: Ended) -> Episode:
         loss = self._loss_sum / self._num_losses if self._num_losses else None
         self._loss_sum, self._num_losses = 0.0, 0
-        succeeded = self._success(episode_return, terminated=terminated)
+        success = self._parts.success
+        succeeded = success(ended.episode_return, terminated=ended.terminated)
         episode = Episode(
             step=self.step,
             episode=self._num_episodes,
-            episode_return=episode_return,
-            length=length,
-            success=succeeded if self._success.is_known else None,
+            episode_return=ended.episode_return,
+            length=ended.length,
+            success=succeeded if success.is_known else None,
             epsilon=self.epsilon,
             loss=loss,
-            novelty=self._explorer.novelty,
+            novelty=self._parts.explorer.novelty,
         )
         self._num_episodes += 1
         return episode
 
     def saved(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Return everything that going on from here needs: tensors, and plain values."""
-        replay_tensors, replay = self._replay.saved()
-        explorer_tensors, explorer = self._explorer.saved()
+        parts = self._parts
+        experience_tensors, experience = parts.experience.saved()
+        explorer_tensors, explorer = parts.explorer.saved()
         state = {
             "step": self.step,
             "episodes": self._num_episodes,
             "losses": [self._loss_sum, self._num_losses],
-            "lanes": self._lanes.saved(),
-            "replay": replay,
+            "experience": experience,
             "explorer": explorer,
+            "spells": self._spells.saved(),
             "sample_rng": self._sample_rng.bit_generator.state,
             "act_rng": self._act_rng.bit_generator.state,
         }
-        return {**self._learner.saved(), **replay_tensors, **explorer_tensors}, state
+        return {**parts.learner.saved(), **experience_tensors, **explorer_tensors}, state
 
     def load(self, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
         """Go on from what `saved` gave.
@@ -178,13 +185,13 @@ class Trainer:
         """
         self.step, self._num_episodes = int(state["step"]), int(state["episodes"])
         self._loss_sum, self._num_losses = float(state["losses"][0]), int(state["losses"][1])
-        self._learner.load(tensors)
-        self._replay.load(tensors, state["replay"])
-        self._explorer.load(tensors, state["explorer"])
-        self._lanes.load(state["lanes"])
+        self._parts.learner.load(tensors)
+        self._parts.experience.load(tensors, state["experience"])
+        self._parts.explorer.load(tensors, state["explorer"])
+        self._spells.load(state["spells"])
         self._sample_rng.bit_generator.state = state["sample_rng"]
         self._act_rng.bit_generator.state = state["act_rng"]
 
     def close(self) -> None:
         """Close the environments."""
-        self._lanes.close()
+        self._parts.experience.close()

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from mlscale.rl.dqn.replay import Batch, Replay
+    from mlscale.rl.dqn.experience import Memory
+    from mlscale.rl.dqn.replay import Batch
 
 
 class Explorer:
@@ -32,7 +33,7 @@ class Explorer:
     def observe(self, s_tm1_LD: NDArray[np.float32], s_t_LD: NDArray[np.float32]) -> None:
         """Take in states (L, D) before and after a step."""
 
-    def learn(self, replay: Replay, step: int) -> None:
+    def learn(self, memory: Memory, step: int) -> None:
         """Fit whatever models the strategy has, after environment step `step`."""
 
     def add_bonus(self, batch: Batch) -> None:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from mlscale.rl.dqn.config import MbeConfig
+    from mlscale.rl.dqn.experience import Memory
     from mlscale.rl.dqn.exploration.density import Novelty
     from mlscale.rl.dqn.exploration.dynamics import Dynamics
-    from mlscale.rl.dqn.replay import Replay
 
 
 class ModelBased(Explorer):
@@ -75,16 +75,16 @@ class ModelBased(Explorer):
         self._window.add(s_t_LD)
         self._dynamics.observe(s_tm1_LD, s_t_LD)
 
-    def learn(self, replay: Replay, step: int) -> None:
+    def learn(self, memory: Memory, step: int) -> None:
         """Fit the model, and look whether the gate opens."""
         config = self._config
-        if step % config.fit_every_steps == 0 and len(replay) >= config.batch:
-            self._dynamics.fit(replay.sample(config.batch, self._rng, n_step=1))
-        if len(replay) >= config.gate_samples:
-            self._gate.check(step, lambda: self._error(replay))
+        if step % config.fit_every_steps == 0 and len(memory) >= config.batch:
+            self._dynamics.fit(memory.sample(config.batch, self._rng, n_step=1))
+        if len(memory) >= config.gate_samples:
+            self._gate.check(step, lambda: self._error(memory))
 
-    def _error(self, replay: Replay) -> float:
-        return self._dynamics.error(replay.sample(self._config.gate_samples, self._rng, n_step=1))
+    def _error(self, memory: Memory) -> float:
+        return self._dynamics.error(memory.sample(self._config.gate_samples, self._rng, n_step=1))
 
     def saved(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Return model, window, gate and generator."""

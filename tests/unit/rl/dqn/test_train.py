@@ -16,6 +16,7 @@ from mlscale.core.runs import Run, open_run
 from mlscale.rl.dqn.config import ExploreConfig, LearnConfig, MbeConfig, TrainConfig
 from mlscale.rl.dqn.environments import make_environment
 from mlscale.rl.dqn.lanes import Lanes
+from mlscale.rl.dqn.parts import flat_parts
 from mlscale.rl.dqn.presets import TRAIN_PRESETS
 from mlscale.rl.dqn.success import success_of
 from mlscale.rl.dqn.summary import summarise
@@ -71,7 +72,7 @@ def test_a_killed_run_goes_on_from_its_checkpoint_to_the_same_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killed, whole = tmp_path / "killed", tmp_path / "whole"
-    monkeypatch.setattr("mlscale.rl.dqn.train.REPORT_EVERY_STEPS", 10)
+    monkeypatch.setattr("mlscale.rl.dqn.loop.REPORT_EVERY_STEPS", 10)
     run = open_run("rl.train", config("dqn_mbe", 420), out=killed)
     run.reporter = Bomb(at=250)
     with pytest.raises(KeyboardInterrupt):
@@ -112,7 +113,7 @@ def test_one_seed_gives_one_run_and_another_gives_another(agent: str) -> None:
 
 def test_two_lanes_learn_as_often_as_one_for_each_step() -> None:
     def updates(lanes: int) -> int:
-        trainer = Trainer(config(lanes=lanes), "dqn")
+        trainer = Trainer(config(lanes=lanes), "dqn", flat_parts(config(lanes=lanes), "dqn"))
         while trainer.step < 120:
             trainer.advance()
         trainer.close()
@@ -186,7 +187,7 @@ def test_lanes_keep_the_last_state_of_an_episode_apart_from_the_next_first() -> 
         step = lanes.step(np.ones(2, np.int64))
     assert step.truncated_L.all()
     assert not step.terminated_L.any()
-    assert [ended[:2] for ended in step.ended] == [(-200.0, 200)] * 2
+    assert [ended[1:3] for ended in step.ended] == [(-200.0, 200)] * 2
     assert not np.array_equal(step.s_t_LD, lanes.s_LD)
     lanes.close()
 
