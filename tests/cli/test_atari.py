@@ -333,6 +333,17 @@ def test_ties_decide_on_four_of_gdi_h3s_records(run: Callable[..., dict[str, Any
     assert strict["protocol"]["ties"] == "strict"
 
 
+@pytest.mark.parametrize(
+    "agents", ["agent57", "agent57 muzero", "agent57 muzero r2d2 ngu gdi_h3 gdi_i3"]
+)
+def test_five_games_predict_the_median_of_57(capsys: Capture, folder: Path, agents: str) -> None:
+    command = ["atari", "compare", *agents.split(), "--games", "atari5", "--no-report"]
+    assert main.run_command(command) == 0
+    assert "Atari-57 median HNS, predicted" in capsys.readouterr().out
+    assert main.run_command([*command[:-3], "--games", "common", "--no-report"]) == 0
+    assert "predicted" not in capsys.readouterr().out
+
+
 def test_records_of_ones_own(run: Callable[..., dict[str, Any]], folder: Path) -> None:
     (folder / "s.csv").write_text(LONG)
     (folder / "mine.csv").write_text("game,record,random\nBreakout,10,0\n")

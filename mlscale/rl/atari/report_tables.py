@@ -22,6 +22,7 @@ STATISTICS = {"mean": "mean", "median": "median", "iqm": "IQM", "gap": "optimali
 SPECIAL = {
     "hwrns_clipped_mean": "mean HWRNS capped at 100 %",
     "records_broken": "world records broken",
+    "atari57_median_predicted": "median HNS of 57 games, predicted",
 }
 PER_FRAMES = 1_000_000
 
@@ -41,7 +42,7 @@ def is_count(name: str) -> bool:
 
 def games_counted(agent: Agent, name: str) -> int:
     """Return how many games an aggregate is taken over."""
-    by_human = name.startswith(("hns", "chns"))
+    by_human = name.startswith(("hns", "chns", "atari57"))
     return len(agent["hns_games"] if by_human else agent["record_games"])
 
 

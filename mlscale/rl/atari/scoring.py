@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from mlscale.core import stats
 from mlscale.core.errors import UserError, unknown_name
 from mlscale.core.results import Metric
-from mlscale.rl.atari import metrics
+from mlscale.rl.atari import atari5, metrics
 from mlscale.rl.atari.games import find_game, parse_games
 from mlscale.rl.atari.records import RECORD_LISTS, Reference, read_reference, shipped_reference
 
@@ -39,7 +39,9 @@ UNITS = {
     "hwrns": "record-normalised",
     "saber": "record-normalised, clipped at 2",
     "records": "games",
+    "atari57": "human-normalised",
 }
+HUMAN_FAMILIES = ("hns", "chns", "atari57")
 VIDEO_PINBALL = (
     "Video Pinball's random score is 0 in these references, as published means need it; other "
     "tables have 16,256.9, so the HNS of freshly played scores of that game is too high"
@@ -148,7 +150,7 @@ def headline_metrics(tables: Mapping[str, Any]) -> dict[str, Metric]:
         prefix = f"{agent['agent']}/" if len(tables["agents"]) > 1 else ""
         for name, aggregate in agent["aggregates"].items():
             family = name.split("_")[0]
-            counted = agent["hns_games"] if family in ("hns", "chns") else agent["record_games"]
+            counted = agent["hns_games"] if family in HUMAN_FAMILIES else agent["record_games"]
             found[prefix + name] = Metric(
                 value=aggregate["value"],
                 unit=UNITS[family],
@@ -188,6 +190,8 @@ def notes_on(tables: Mapping[str, Any], reference: Reference) -> list[str]:
         )
     if any(_has_video_pinball_zero(agent, reference) for agent in tables["agents"]):
         notes.append(VIDEO_PINBALL)
+    if any(atari5.PREDICTED in agent["aggregates"] for agent in tables["agents"]):
+        notes.append(atari5.CAVEAT)
     caveats = [agent["agent"] for agent in tables["agents"] if agent["caveats"]]
     if caveats:
         notes.append(f"caveats on {', '.join(caveats)}: in the report and --json")
@@ -214,9 +218,11 @@ def _describe(runs: AgentRuns, config: Conventions, reference: Reference) -> dic
         num_resamples=config.resamples,
         seed=config.seed,
     )
+    predicted = atari5.predict(runs.scores, num_resamples=config.resamples, seed=config.seed)
+    found = {**scored.aggregates, **({atari5.PREDICTED: predicted} if predicted else {})}
     aggregates = {
         name: {"value": aggregate.value, "ci95": aggregate.ci95}
-        for name, aggregate in scored.aggregates.items()
+        for name, aggregate in found.items()
     }
     return {
         "agent": runs.agent,
