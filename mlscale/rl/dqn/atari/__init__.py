@@ -1,0 +1,1 @@
+"""DQN and model-based exploration from pixels, on Atari games."""

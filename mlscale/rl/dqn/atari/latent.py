@@ -1,0 +1,160 @@
+"""A model of what each action does to the latent of a state.
+
+Shape letters: L lanes; B transitions; A actions; D features of a latent; H hidden units.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlscale.core.errors import WorkFailed
+from mlscale.rl.dqn.networks import glorot_bound, load_weights, tensors_of
+from mlscale.rl.dqn.optimizer import load_adam, make_adam, tensors_of_adam
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from torch import Tensor, nn
+
+    FloatArray = NDArray[np.float32]
+
+SCALE_DECAY = 0.99
+"""Per fit; the encoder drifts while it learns, so old changes must be forgotten."""
+SMALLEST_SCALE = 1e-6
+
+
+class LatentDynamics:
+    """Predicts the next latent of every action from the latent of a state.
+
+    A perceptron with one hidden layer gives the change of the latent, divided by the running root
+    mean square of changes. Its first layer is a product with the latent plus a row per action, so
+    that all actions of a state share one product.
+
+    Args:
+        num_features: D.
+        num_actions: A.
+        hidden: H.
+        lr: Learning rate of Adam.
+        rng: Draws the first weights.
+
+    Attributes:
+        num_fits: Updates so far.
+    """
+
+    def __init__(
+        self, num_features: int, num_actions: int, hidden: int, lr: float, rng: np.random.Generator
+    ) -> None:
+        self._network = _make_network(num_features, num_actions, hidden, rng)
+        self._adam = make_adam(self._network, lr)
+        # NumPy on the very memory of the weights: for a few lanes most of torch's time is not
+        # arithmetic. Adam updates in place, so these stay true.
+        self._weights = {
+            name: parameter.detach().numpy() for name, parameter in self._network.named_parameters()
+        }
+        self._mean_square = 0.0
+        self.num_fits = 0
+
+    def fit(self, z_tm1_BD: Tensor, a_B: Tensor, z_t_BD: Tensor) -> float:
+        """Take one step of Adam and return the loss before it.
+
+        Args:
+            z_tm1_BD: (B, D) latents before; no gradient reaches what they came from.
+            a_B: (B,) actions taken, as indices.
+            z_t_BD: (B, D) latents after.
+
+        Returns:
+            The mean squared error of the changes, in squares of their root mean square: 1 is what
+            predicting no change would give.
+
+        Raises:
+            WorkFailed: The loss is NaN or infinite; nothing was changed.
+        """
+        import torch
+
+        with torch.no_grad():
+            z_BD = z_tm1_BD.detach()
+            change_BD = z_t_BD.detach() - z_BD
+            mean_square = self._updated(float(change_BD.square().mean()))
+            target_BD = change_BD / _scale(mean_square, self.num_fits + 1)
+        network: Any = self._network
+        hidden_BH = torch.relu(network.of_latent(z_BD) + network.of_action(a_B))
+        loss = (network.out(hidden_BH) - target_BD).square().mean()
+        value = float(loss.item())
+        if not math.isfinite(value):
+            raise WorkFailed(f"the latent model diverged: its loss became {value}")
+        self._adam.zero_grad()
+        loss.backward()
+        self._adam.step()
+        self._mean_square = mean_square
+        self.num_fits += 1
+        return value
+
+    def _updated(self, mean_square: float) -> float:
+        return SCALE_DECAY * self._mean_square + (1 - SCALE_DECAY) * mean_square
+
+    def predict(self, z_LD: FloatArray) -> FloatArray:
+        """Return the next latents (L, A, D) of all actions, of latents (L, D).
+
+        Before the first fit these are the latents as they are.
+        """
+        weights = self._weights
+        of_latent_LH = z_LD @ weights["of_latent.weight"].T + weights["of_latent.bias"]
+        hidden_LAH = of_latent_LH[:, None] + weights["of_action.weight"]
+        np.maximum(hidden_LAH, 0.0, out=hidden_LAH)
+        num_lanes, num_actions, hidden = hidden_LAH.shape
+        change_ND = hidden_LAH.reshape(-1, hidden) @ weights["out.weight"].T
+        change_ND += weights["out.bias"]
+        change_ND *= np.float32(_scale(self._mean_square, self.num_fits))
+        next_LAD: FloatArray = change_ND.reshape(num_lanes, num_actions, -1)
+        next_LAD += z_LD[:, None]
+        return next_LAD
+
+    def saved(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Return weights, the optimizer's state and the running scale, for a checkpoint."""
+        tensors = {
+            **tensors_of(self._network, "latent_model"),
+            **tensors_of_adam(self._adam, "latent_adam"),
+        }
+        return tensors, {"num_fits": self.num_fits, "mean_square": self._mean_square}
+
+    def load(self, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
+        """Put back what `saved` gave."""
+        load_weights(self._network, "latent_model", tensors)
+        load_adam(self._adam, "latent_adam", tensors)
+        self.num_fits = int(state["num_fits"])
+        self._mean_square = float(state["mean_square"])
+
+
+def _scale(mean_square: float, num_fits: int) -> float:
+    """Return the root mean square of changes, the running mean's start at 0 taken out."""
+    if num_fits == 0:
+        return 0.0
+    return max(SMALLEST_SCALE, math.sqrt(mean_square / (1 - SCALE_DECAY**num_fits)))
+
+
+def _make_network(
+    num_features: int, num_actions: int, hidden: int, rng: np.random.Generator
+) -> nn.Module:
+    """Return layers of_latent (D to H), of_action (a row of H per action) and out (H to D)."""
+    import torch
+    from torch import nn
+
+    network = nn.ModuleDict(
+        {
+            "of_latent": nn.Linear(num_features, hidden),
+            "of_action": nn.Embedding(num_actions, hidden),
+            "out": nn.Linear(hidden, num_features),
+        }
+    )
+    first = glorot_bound(num_features + num_actions, hidden)
+    bounds = {"of_latent": first, "of_action": first, "out": glorot_bound(hidden, num_features)}
+    with torch.no_grad():
+        for name, layer in network.items():
+            weight: Any = layer.weight
+            bound = bounds[name]
+            weight.copy_(torch.from_numpy(rng.uniform(-bound, bound, tuple(weight.shape))))
+            if isinstance(layer, nn.Linear):
+                layer.bias.zero_()
+    return network
