@@ -73,6 +73,22 @@ class FrameReplay:
         return len(self._steps)
 
     @property
+    def num_rows(self) -> int:
+        """Rows that are kept at most, those behind the oldest stack included."""
+        return self._steps.num_rows
+
+    def skip_to(self, row: int) -> None:
+        """Go on as if `row` rows had been added to the empty memory.
+
+        Rows that are skipped must be out of reach again before anything is sampled: for a memory
+        with its rows from r on, skip to r or less and add them all.
+
+        Args:
+            row: How many.
+        """
+        self._steps.added = row
+
+    @property
     def nbytes(self) -> int:
         """Bytes of all frames and steps, those not filled yet included."""
         arrays = (self._frames_IP, self._age_TL, *self._steps.arrays().values())

@@ -150,6 +150,24 @@ def test_frames_at_time_limits_go_when_their_rows_are_overwritten() -> None:
     assert replay.nbytes == empty
 
 
+@pytest.mark.parametrize("num_rows", [10, 30])
+def test_a_memory_filled_again_from_its_oldest_row_samples_the_same(num_rows: int) -> None:
+    games = Games(1, np.random.default_rng(0), 4)
+    first, again = (FrameReplay(10, 1, n_step=3) for _ in range(2))
+    steps = [games.step() for _ in range(num_rows)]
+    for step in steps:
+        first.add(*step)
+    oldest = max(0, num_rows - first.num_rows)
+    while oldest and not (steps[oldest - 1][4] | steps[oldest - 1][5]):
+        oldest -= 1  # to where its episode begins
+    assert (oldest > 5) == (num_rows > 20)
+    again.skip_to(oldest)
+    for step in steps[oldest:]:
+        again.add(*step)
+    one, other = (r.sample(50, np.random.default_rng(1)) for r in (first, again))
+    assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
 def test_an_empty_replay_has_nothing_to_sample() -> None:
     with pytest.raises(ValueError, match="nothing to sample"):
         FrameReplay(4, 1).sample(1, np.random.default_rng(0))
