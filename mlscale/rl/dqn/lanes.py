@@ -24,17 +24,17 @@ class Step(NamedTuple):
     """What one step of all lanes gave; the arrays are overwritten by the next.
 
     Attributes:
-        s_tm1_LD: (L, D) states before.
+        s_tm1_LD: (L, D...) states before.
         r_t_L: (L,) rewards.
-        s_t_LD: (L, D) states arrived at; of an ended episode its last.
+        s_t_LD: (L, D...) states arrived at; of an ended episode its last.
         terminated_L: (L,) whether the episode reached a terminal state.
         truncated_L: (L,) whether a time limit cut it off.
         ended: Episodes that ended with this step.
     """
 
-    s_tm1_LD: NDArray[np.float32]
+    s_tm1_LD: NDArray[Any]
     r_t_L: NDArray[np.float32]
-    s_t_LD: NDArray[np.float32]
+    s_t_LD: NDArray[Any]
     terminated_L: NDArray[np.bool_]
     truncated_L: NDArray[np.bool_]
     ended: list[Ended]

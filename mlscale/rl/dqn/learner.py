@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING
 
 from mlscale.core.errors import WorkFailed
 from mlscale.rl.dqn.losses import LOSSES
-from mlscale.rl.dqn.networks import load_weights, make_mlp, tensors_of
+from mlscale.rl.dqn.networks import load_weights, tensors_of
 from mlscale.rl.dqn.optimizer import load_adam, make_adam, tensors_of_adam
+from mlscale.rl.dqn.replay import Batch
 from mlscale.rl.dqn.td_targets import double_target, plain_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
     from torch import Tensor, nn
 
-    from mlscale.rl.dqn.config import LearnConfig
-    from mlscale.rl.dqn.replay import Batch
+    from mlscale.rl.dqn.config import LearnerConfig
 
     TargetRule = Callable[[nn.Module, nn.Module, Batch], Tensor]
 
@@ -42,26 +41,26 @@ class Learner:
     """The online network, its target network and their optimizer.
 
     Args:
-        num_values: Values of an observation.
-        num_actions: Actions.
-        config: Sizes, rates and rules.
-        rng: Draws the first weights.
+        online: The network that acts and is updated.
+        target: One of the same shape that bootstrap values come from; made equal to it here.
+        config: Rates and rules.
+        device: Torch device of both networks.
 
     Attributes:
-        online: The network that acts and is updated.
-        target: The network that bootstrap values come from.
+        online: As given.
+        target: As given.
     """
 
     def __init__(
-        self, num_values: int, num_actions: int, config: LearnConfig, rng: np.random.Generator
+        self, online: nn.Module, target: nn.Module, config: LearnerConfig, device: str = "cpu"
     ) -> None:
-        sizes = (num_values, *config.hidden, num_actions)
-        self.online = make_mlp(sizes, rng)
-        self.target = make_mlp(sizes, rng).requires_grad_(requires_grad=False)
+        self.online = online.to(device)
+        self.target = target.to(device).requires_grad_(requires_grad=False)
         self.copy_to_target()
-        self._adam = make_adam(self.online, config.lr)
+        self._adam = make_adam(self.online, config.lr, config.adam_eps)
         self._loss = LOSSES[config.loss]
         self._target_rule = TARGET_RULES[config.target]
+        self._device = device
 
     def update(self, batch: Batch) -> float:
         """Take one step of Adam on a batch and return its loss before the step.
@@ -71,6 +70,8 @@ class Learner:
         """
         import torch
 
+        if self._device != "cpu":
+            batch = Batch(*(x.to(self._device) for x in batch))
         with torch.no_grad():
             target_B = self._target_rule(self.online, self.target, batch)
         q_tm1_BA = self.online(batch.s_tm1_BD)

@@ -12,7 +12,7 @@ from mlscale.rl.dqn.experience import FlatExperience
 from mlscale.rl.dqn.exploration.make import make_explorer
 from mlscale.rl.dqn.lanes import Lanes
 from mlscale.rl.dqn.learner import Learner
-from mlscale.rl.dqn.networks import Mirror
+from mlscale.rl.dqn.networks import Mirror, make_mlp
 from mlscale.rl.dqn.replay import Replay
 from mlscale.rl.dqn.success import success_of
 
@@ -70,11 +70,12 @@ def flat_parts(config: AgentConfig, agent: str) -> Parts:
         n_step=learn.n_step,
         bootstrap_at_limit=learn.time_limits == "bootstrap",
     )
-    learner = Learner(num_values, num_actions, learn, generator(seed, "network"))
+    sizes, rng = (num_values, *learn.hidden, num_actions), generator(seed, "network")
+    online, target = make_mlp(sizes, rng), make_mlp(sizes, rng)
     return Parts(
         experience=FlatExperience(lanes, replay),
-        learner=learner,
-        values=Mirror(learner.online),
+        learner=Learner(online, target, learn),
+        values=Mirror(online),
         explorer=make_explorer(agent, num_actions, num_values, config, generator(seed, "explore")),
         success=success_of(config.env),
     )

@@ -15,6 +15,8 @@ from mlscale.rl.dqn.networks import load_weights, make_mlp, tensors_of
 from mlscale.rl.dqn.optimizer import load_adam, make_adam, tensors_of_adam
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
     from torch import Tensor
 
@@ -35,31 +37,37 @@ class Distilled(Uniform):
         num_values: D.
         config: Sizes and rates.
         rng: Draws actions and the first weights.
+        see: From states (N, S...) to the values (N, D) that novelty is judged by.
 
     Source: Burda et al. 2018, section 2. There is one value for both rewards here, and
     the bonus is divided by its own running standard deviation, not by that of its returns.
     """
 
     def __init__(
-        self, num_actions: int, num_values: int, config: RndConfig, rng: np.random.Generator
+        self,
+        num_actions: int,
+        num_values: int,
+        config: RndConfig,
+        rng: np.random.Generator,
+        see: Callable[[NDArray[Any]], NDArray[np.float32]] = lambda s_BD: s_BD,
     ) -> None:
         super().__init__(num_actions, rng)
         sizes = (num_values, *config.hidden, config.features)
         self._random = make_mlp(sizes, rng).requires_grad_(requires_grad=False)
         self._predictor = make_mlp(sizes, rng)
         self._adam = make_adam(self._predictor, config.lr)
-        self._scale = config.scale
+        self._scale, self._see = config.scale, see
         self._states, self._errors = Moments(num_values), Moments(1)
 
     def observe(self, s_tm1_LD: NDArray[np.float32], s_t_LD: NDArray[np.float32]) -> None:
         """Bring the statistics of states up to date."""
-        self._states.add(s_t_LD)
+        self._states.add(self._see(s_t_LD))
 
     def add_bonus(self, batch: Batch) -> None:
         """Add the bonus of the states arrived at to the rewards, and fit the predictor to them."""
         import torch
 
-        z_BD = (batch.s_t_BD.numpy() - self._states.mean_D) / self._states.std
+        z_BD = (self._see(batch.s_t_BD.numpy()) - self._states.mean_D) / self._states.std
         x_BD = torch.from_numpy(z_BD.clip(-CLIP, CLIP).astype(np.float32))
         error_B = (self._predictor(x_BD) - self._random(x_BD)).square().mean(dim=1)
         self._adam.zero_grad()

@@ -18,6 +18,11 @@ from mlscale.rl.dqn.schedules import epsilon_at, linear, multiplicative
 from mlscale.rl.dqn.td_targets import double_target, plain_target
 
 
+def make_learner(config: LearnConfig) -> Learner:
+    sizes = (2, *config.hidden, 2)
+    return Learner(make_mlp(sizes, rng()), make_mlp(sizes, rng()), config)
+
+
 def rng() -> np.random.Generator:
     return np.random.default_rng(0)
 
@@ -114,7 +119,7 @@ def test_the_mirror_computes_what_torch_does_and_sees_updates() -> None:
 
 def test_one_update_is_that_of_a_plain_torch_loop() -> None:
     config = LearnConfig(hidden=(8,), lr=0.01, target="double")
-    learner, twin = Learner(2, 2, config, rng()), Learner(2, 2, config, rng())
+    learner, twin = make_learner(config), make_learner(config)
     adam = torch.optim.Adam(twin.online.parameters(), lr=0.01)
     batch = a_batch()
     for _ in range(5):
@@ -134,7 +139,7 @@ def test_one_update_is_that_of_a_plain_torch_loop() -> None:
 
 
 def test_the_target_network_is_a_copy_until_the_next_copy() -> None:
-    learner = Learner(2, 2, LearnConfig(hidden=(4,)), rng())
+    learner = make_learner(LearnConfig(hidden=(4,)))
     before = [p.clone() for p in learner.target.parameters()]
     learner.update(a_batch())
     same = zip(before, learner.target.parameters(), strict=True)
@@ -146,7 +151,7 @@ def test_the_target_network_is_a_copy_until_the_next_copy() -> None:
 
 @pytest.mark.parametrize("reward", [math.nan, math.inf])
 def test_a_loss_that_is_not_finite_stops_and_leaves_the_weights(reward: float) -> None:
-    learner = Learner(2, 2, LearnConfig(hidden=(4,)), rng())
+    learner = make_learner(LearnConfig(hidden=(4,)))
     before = [p.clone() for p in learner.online.parameters()]
     with pytest.raises(WorkFailed, match="the loss became"):
         learner.update(a_batch(reward))
