@@ -21,6 +21,7 @@ class LearnerConfig:
     Args:
         lr: Learning rate of Adam.
         adam_eps: Added to the denominator of Adam's step.
+        max_grad_norm: Norm that gradients are scaled down to; None to leave them.
         batch: Transitions per update.
         discount: Discount per environment step.
         n_step: Rewards summed before bootstrapping.
@@ -36,6 +37,7 @@ class LearnerConfig:
 
     lr: float = opt(1e-3, help="Learning rate of Adam.", gt=0)
     adam_eps: float = opt(1e-8, help="Adam's epsilon.", gt=0, flag=False)
+    max_grad_norm: float | None = opt(None, help="Largest norm of gradients.", gt=0, flag=False)
     batch: int = opt(64, help="Transitions per update.", ge=1)
     discount: float = opt(0.99, help="Discount per step.", ge=0, le=1)
     n_step: int = opt(1, help="Rewards summed before bootstrapping.", ge=1)

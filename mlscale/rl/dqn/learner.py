@@ -1,6 +1,6 @@
 """One update of DQN: sampled transitions in, a step of Adam on the online network out.
 
-Shape letters: B transitions of a batch; A actions.
+Shape letters: B transitions of a batch; A actions; S whatever a state is made of.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ import math
 from typing import TYPE_CHECKING
 
 from mlscale.core.errors import WorkFailed
+from mlscale.rl.dqn.gradients import differentiable
 from mlscale.rl.dqn.losses import LOSSES
 from mlscale.rl.dqn.networks import load_weights, tensors_of
-from mlscale.rl.dqn.optimizer import load_adam, make_adam, tensors_of_adam
+from mlscale.rl.dqn.optimizer import FusedAdam, clip_norm
 from mlscale.rl.dqn.replay import Batch
 from mlscale.rl.dqn.td_targets import double_target, plain_target
 
@@ -22,14 +23,15 @@ if TYPE_CHECKING:
 
     from mlscale.rl.dqn.config import LearnerConfig
 
-    TargetRule = Callable[[nn.Module, nn.Module, Batch], Tensor]
+    Network = Callable[[Tensor], Tensor]
+    TargetRule = Callable[[Network, Network, Batch], Tensor]
 
 
-def _plain(online: nn.Module, target: nn.Module, batch: Batch) -> Tensor:
+def _plain(online: Network, target: Network, batch: Batch) -> Tensor:
     return plain_target(batch.r_t_B, batch.discount_t_B, target(batch.s_t_BD))
 
 
-def _double(online: nn.Module, target: nn.Module, batch: Batch) -> Tensor:
+def _double(online: Network, target: Network, batch: Batch) -> Tensor:
     q_target_t_BA, q_online_t_BA = target(batch.s_t_BD), online(batch.s_t_BD)
     return double_target(batch.r_t_B, batch.discount_t_B, q_target_t_BA, q_online_t_BA)
 
@@ -41,7 +43,8 @@ class Learner:
     """The online network, its target network and their optimizer.
 
     Args:
-        online: The network that acts and is updated.
+        online: The network that acts and is updated: from states (B, S...) to action values
+            (B, A) in float32.
         target: One of the same shape that bootstrap values come from; made equal to it here.
         config: Rates and rules.
         device: Torch device of both networks.
@@ -57,7 +60,9 @@ class Learner:
         self.online = online.to(device)
         self.target = target.to(device).requires_grad_(requires_grad=False)
         self.copy_to_target()
-        self._adam = make_adam(self.online, config.lr, config.adam_eps)
+        self._online, self._target = differentiable(self.online), differentiable(self.target)
+        self._adam = FusedAdam(self.online, config.lr, config.adam_eps)
+        self._max_grad_norm = config.max_grad_norm
         self._loss = LOSSES[config.loss]
         self._target_rule = TARGET_RULES[config.target]
         self._device = device
@@ -72,17 +77,18 @@ class Learner:
 
         if self._device != "cpu":
             batch = Batch(*(x.to(self._device) for x in batch))
-        with torch.no_grad():
-            target_B = self._target_rule(self.online, self.target, batch)
-        q_tm1_BA = self.online(batch.s_tm1_BD)
-        q_tm1_B = q_tm1_BA.gather(1, batch.a_tm1_B.unsqueeze(1)).squeeze(1)
-        loss = self._loss(q_tm1_B, target_B)
+        target_B = self._target_rule(self._online, self._target, batch)
+        q_tm1_BA, pull_back = self._online.linearise(batch.s_tm1_BD)
+        a_tm1_B1 = batch.a_tm1_B.unsqueeze(1)
+        loss, gradient_B = self._loss(q_tm1_BA.gather(1, a_tm1_B1).squeeze(1) - target_B)
         value = loss.item()
         if not math.isfinite(value):
             raise WorkFailed(f"training diverged: the loss became {value}", "try a lower learn.lr")
-        self._adam.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        self._adam.step()
+        gradient_BA = torch.zeros_like(q_tm1_BA)
+        gradients = pull_back(gradient_BA.scatter_(1, a_tm1_B1, gradient_B.unsqueeze(1)))
+        if self._max_grad_norm is not None:
+            clip_norm(gradients, self._max_grad_norm)
+        self._adam.step(gradients)
         return value
 
     def copy_to_target(self) -> None:
@@ -97,11 +103,11 @@ class Learner:
         return {
             **tensors_of(self.online, "online"),
             **tensors_of(self.target, "target"),
-            **tensors_of_adam(self._adam, "adam"),
+            **self._adam.saved("adam"),
         }
 
     def load(self, tensors: dict[str, Tensor]) -> None:
         """Put back what `saved` gave."""
         load_weights(self.online, "online", tensors)
         load_weights(self.target, "target", tensors)
-        load_adam(self._adam, "adam", tensors)
+        self._adam.load("adam", tensors)

@@ -9,22 +9,35 @@ from torch import nn  # noqa: TID253 - every test here needs it
 
 from mlscale.core.errors import WorkFailed
 from mlscale.rl.dqn.config import ExploreConfig, LearnConfig
+from mlscale.rl.dqn.gradients import differentiable
 from mlscale.rl.dqn.learner import Learner
 from mlscale.rl.dqn.losses import huber, mse
 from mlscale.rl.dqn.networks import Mirror, glorot_bound, make_mlp
+from mlscale.rl.dqn.optimizer import FusedAdam, clip_norm
 from mlscale.rl.dqn.presets import faithful, fixed
 from mlscale.rl.dqn.replay import Batch
 from mlscale.rl.dqn.schedules import epsilon_at, linear, multiplicative
 from mlscale.rl.dqn.td_targets import double_target, plain_target
 
 
-def make_learner(config: LearnConfig) -> Learner:
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def a_learner(config: LearnConfig) -> Learner:
     sizes = (2, *config.hidden, 2)
     return Learner(make_mlp(sizes, rng()), make_mlp(sizes, rng()), config)
 
 
-def rng() -> np.random.Generator:
-    return np.random.default_rng(0)
+class Wrapped(nn.Module):
+    """A network that is no perceptron by its looks."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.network(x)
 
 
 def a_batch(reward: float = 1.0) -> Batch:
@@ -48,15 +61,87 @@ def test_double_targets_take_the_action_of_one_and_the_value_of_the_other_networ
 
 
 def test_huber_is_torchs_and_its_gradient_the_clipped_error() -> None:
-    errors = torch.linspace(-3, 3, 25, requires_grad=True)
-    loss = huber(errors, torch.zeros(25))
+    errors = torch.linspace(-3, 3, 25)
+    loss, gradient = huber(errors)
     torch.testing.assert_close(loss, nn.functional.huber_loss(errors, torch.zeros(25)))
-    loss.backward()
-    torch.testing.assert_close(errors.grad, errors.detach().clamp(-1, 1) / 25)
+    torch.testing.assert_close(gradient, errors.clamp(-1, 1) / 25)
 
 
 def test_mse_by_hand() -> None:
-    assert mse(torch.tensor([1.0, 3.0]), torch.tensor([0.0, 1.0])) == 2.5
+    loss, gradient = mse(torch.tensor([1.0, 2.0]))
+    assert loss == 2.5
+    assert gradient.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("sizes", [(3, 2), (3, 8, 2), (3, 8, 5, 2)])
+@pytest.mark.parametrize("wrap", [nn.Sequential, Wrapped])
+def test_gradients_are_autograds(sizes: tuple[int, ...], wrap: type[nn.Module]) -> None:
+    network = make_mlp(sizes, rng())
+    torch.manual_seed(0)
+    for parameter in network.parameters():
+        parameter.data.normal_()
+    x, gradient = torch.randn(6, 3), torch.randn(6, 2)
+    quick = differentiable(network if wrap is nn.Sequential else Wrapped(network))
+    y, pull_back = quick.linearise(x)
+    theirs = network(x)
+    theirs.backward(gradient)
+    torch.testing.assert_close(y, theirs.detach())
+    torch.testing.assert_close(quick(x), theirs.detach())
+    assert not y.requires_grad
+    for ours, parameter in zip(pull_back(gradient), network.parameters(), strict=True):
+        torch.testing.assert_close(ours, parameter.grad)
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)),
+        nn.Sequential(nn.Linear(3, 2), nn.ReLU()),
+        nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2), nn.Linear(2, 2)),
+    ],
+)
+def test_what_only_looks_like_a_perceptron_is_not_taken_for_one(network: nn.Sequential) -> None:
+    x = torch.linspace(-2, 2, 12).view(4, 3)
+    y, pull_back = differentiable(network).linearise(x)
+    torch.testing.assert_close(y, network(x).detach())
+    theirs = torch.autograd.grad(network(x).sum(), list(network.parameters()))
+    for ours, want in zip(pull_back(torch.ones_like(y)), theirs, strict=True):
+        torch.testing.assert_close(ours, want)
+
+
+def test_fused_adam_is_torchs_also_after_loading() -> None:
+    ours, theirs = make_mlp((3, 4, 2), rng()), make_mlp((3, 4, 2), rng())
+    adam, reference = FusedAdam(ours, 0.01), torch.optim.Adam(theirs.parameters(), lr=0.01)
+    for step in range(6):
+        gradients = [torch.full_like(p, step - 2.5) for p in theirs.parameters()]
+        for parameter, gradient in zip(theirs.parameters(), gradients, strict=True):
+            parameter.grad = gradient.clone()
+        reference.step()
+        adam.step(gradients)
+        if step == 2:
+            fresh = FusedAdam(ours, 0.01)
+            fresh.load("adam", {name: t.clone() for name, t in adam.saved("adam").items()})
+            adam = fresh
+    for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize("limit", [0.5, 1e3])
+def test_the_limit_on_gradients_is_torchs(limit: float) -> None:
+    gradients = [torch.tensor([[3.0, -4.0]]), torch.tensor([12.0])]
+    parameters = [nn.Parameter(torch.zeros_like(g)) for g in gradients]
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        parameter.grad = gradient.clone()
+    assert nn.utils.clip_grad_norm_(parameters, limit).item() == 13.0
+    clip_norm(gradients, limit)
+    for ours, parameter in zip(gradients, parameters, strict=True):
+        torch.testing.assert_close(ours, parameter.grad, rtol=1e-5, atol=0)
+
+
+def test_gradients_of_zero_stay_zero() -> None:
+    gradients = [torch.zeros(3)]
+    clip_norm(gradients, 1.0)
+    assert gradients[0].tolist() == [0.0, 0.0, 0.0]
 
 
 def test_the_papers_epsilon_reaches_its_floor_at_action_9209() -> None:
@@ -117,9 +202,10 @@ def test_the_mirror_computes_what_torch_does_and_sees_updates() -> None:
                 parameter.add_(0.1)
 
 
-def test_one_update_is_that_of_a_plain_torch_loop() -> None:
-    config = LearnConfig(hidden=(8,), lr=0.01, target="double")
-    learner, twin = make_learner(config), make_learner(config)
+@pytest.mark.parametrize("max_grad_norm", [None, 0.1])
+def test_one_update_is_that_of_a_plain_torch_loop(max_grad_norm: float | None) -> None:
+    config = LearnConfig(hidden=(8,), lr=0.01, target="double", max_grad_norm=max_grad_norm)
+    learner, twin = a_learner(config), a_learner(config)
     adam = torch.optim.Adam(twin.online.parameters(), lr=0.01)
     batch = a_batch()
     for _ in range(5):
@@ -132,6 +218,8 @@ def test_one_update_is_that_of_a_plain_torch_loop() -> None:
         loss = nn.functional.huber_loss(predicted, target)
         adam.zero_grad()
         loss.backward()
+        if max_grad_norm is not None:
+            nn.utils.clip_grad_norm_(twin.online.parameters(), max_grad_norm)
         adam.step()
         assert got == pytest.approx(loss.item(), rel=1e-5)
     for ours, theirs in zip(learner.online.parameters(), twin.online.parameters(), strict=True):
@@ -139,7 +227,7 @@ def test_one_update_is_that_of_a_plain_torch_loop() -> None:
 
 
 def test_the_target_network_is_a_copy_until_the_next_copy() -> None:
-    learner = make_learner(LearnConfig(hidden=(4,)))
+    learner = a_learner(LearnConfig(hidden=(4,)))
     before = [p.clone() for p in learner.target.parameters()]
     learner.update(a_batch())
     same = zip(before, learner.target.parameters(), strict=True)
@@ -151,7 +239,7 @@ def test_the_target_network_is_a_copy_until_the_next_copy() -> None:
 
 @pytest.mark.parametrize("reward", [math.nan, math.inf])
 def test_a_loss_that_is_not_finite_stops_and_leaves_the_weights(reward: float) -> None:
-    learner = make_learner(LearnConfig(hidden=(4,)))
+    learner = a_learner(LearnConfig(hidden=(4,)))
     before = [p.clone() for p in learner.online.parameters()]
     with pytest.raises(WorkFailed, match="the loss became"):
         learner.update(a_batch(reward))
