@@ -12,7 +12,7 @@ import numpy as np
 
 from mlscale.core.errors import WorkFailed
 from mlscale.rl.dqn.networks import glorot_bound, load_weights, tensors_of
-from mlscale.rl.dqn.optimizer import load_adam, make_adam, tensors_of_adam
+from mlscale.rl.dqn.optimizer import FusedAdam
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +47,7 @@ class LatentDynamics:
         self, num_features: int, num_actions: int, hidden: int, lr: float, rng: np.random.Generator
     ) -> None:
         self._network = _make_network(num_features, num_actions, hidden, rng)
-        self._adam = make_adam(self._network, lr)
+        self._adam = FusedAdam(self._network, lr)
         # NumPy on the very memory of the weights: for a few lanes most of torch's time is not
         # arithmetic. Adam updates in place, so these stay true.
         self._weights = {
@@ -84,9 +84,7 @@ class LatentDynamics:
         value = float(loss.item())
         if not math.isfinite(value):
             raise WorkFailed(f"the latent model diverged: its loss became {value}")
-        self._adam.zero_grad()
-        loss.backward()
-        self._adam.step()
+        self._adam.step(torch.autograd.grad(loss, list(self._network.parameters())))
         self._mean_square = mean_square
         self.num_fits += 1
         return value
@@ -115,14 +113,14 @@ class LatentDynamics:
         """Return weights, the optimizer's state and the running scale, for a checkpoint."""
         tensors = {
             **tensors_of(self._network, "latent_model"),
-            **tensors_of_adam(self._adam, "latent_adam"),
+            **self._adam.saved("latent_adam"),
         }
         return tensors, {"num_fits": self.num_fits, "mean_square": self._mean_square}
 
     def load(self, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
         """Put back what `saved` gave."""
         load_weights(self._network, "latent_model", tensors)
-        load_adam(self._adam, "latent_adam", tensors)
+        self._adam.load("latent_adam", tensors)
         self.num_fits = int(state["num_fits"])
         self._mean_square = float(state["mean_square"])
 

@@ -133,12 +133,13 @@ class DifferenceDynamics:
         """Take one step towards a batch of one-step transitions."""
         import torch
 
-        mean, std, width = self._moments.mean_D, self._moments.std, self._num_values
+        mean, std = self._moments.mean_D.astype(np.float32), self._moments.std.astype(np.float32)
+        width = self._num_values
         s_BD, next_BD = batch.s_tm1_BD.numpy(), batch.s_t_BD.numpy()
         x_BI = np.empty((len(s_BD), width + len(self._one_hot_AA)), np.float32)
         x_BI[:, :width] = (s_BD - mean[:width]) / std[:width]
         x_BI[:, width:] = self._one_hot_AA[batch.a_tm1_B.numpy()]
-        y_BD = ((next_BD - s_BD - mean[width:]) / std[width:]).astype(np.float32)
+        y_BD = (next_BD - s_BD - mean[width:]) / std[width:]
         self._model.fit(torch.from_numpy(x_BI), torch.from_numpy(y_BD))
 
     def error(self, batch: Batch) -> float:

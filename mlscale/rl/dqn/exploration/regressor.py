@@ -6,8 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from mlscale.core.errors import WorkFailed
+from mlscale.rl.dqn.gradients import differentiable
 from mlscale.rl.dqn.networks import Mirror, load_weights, make_mlp, tensors_of
-from mlscale.rl.dqn.optimizer import load_adam, make_adam, tensors_of_adam
+from mlscale.rl.dqn.optimizer import FusedAdam
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +32,8 @@ class Regressor:
 
     def __init__(self, sizes: Sequence[int], lr: float, rng: np.random.Generator) -> None:
         self._network = make_mlp(sizes, rng)
-        self._adam = make_adam(self._network, lr)
+        self._differentiable = differentiable(self._network)
+        self._adam = FusedAdam(self._network, lr)
         self.predict = Mirror(self._network)
         self.num_fits = 0
 
@@ -45,13 +47,13 @@ class Regressor:
         Raises:
             WorkFailed: The loss is NaN or infinite; the weights are as before the update.
         """
-        loss = (self._network(x_BI) - y_BO).square().mean()
-        value = float(loss.item())
+        predicted_BO, pull_back = self._differentiable.linearise(x_BI)
+        error_BO = predicted_BO - y_BO
+        num = error_BO.numel()
+        value = error_BO.square().sum().item() / num
         if not math.isfinite(value):
             raise WorkFailed(f"the dynamics model diverged: its loss became {value}")
-        self._adam.zero_grad()
-        loss.backward()
-        self._adam.step()
+        self._adam.step(pull_back(error_BO.mul_(2 / num)))
         self.num_fits += 1
         return value
 
@@ -59,11 +61,11 @@ class Regressor:
         """Return weights and the optimizer's state, for a checkpoint."""
         return {
             **tensors_of(self._network, "model"),
-            **tensors_of_adam(self._adam, "model_adam"),
+            **self._adam.saved("model_adam"),
         }
 
     def load(self, tensors: dict[str, Tensor], num_fits: int) -> None:
         """Put back what `saved` gave."""
         load_weights(self._network, "model", tensors)
-        load_adam(self._adam, "model_adam", tensors)
+        self._adam.load("model_adam", tensors)
         self.num_fits = num_fits

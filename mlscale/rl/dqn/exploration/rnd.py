@@ -11,8 +11,9 @@ import numpy as np
 
 from mlscale.rl.dqn.exploration.epsilon import Uniform
 from mlscale.rl.dqn.exploration.moments import Moments
+from mlscale.rl.dqn.gradients import differentiable
 from mlscale.rl.dqn.networks import load_weights, make_mlp, tensors_of
-from mlscale.rl.dqn.optimizer import load_adam, make_adam, tensors_of_adam
+from mlscale.rl.dqn.optimizer import FusedAdam
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,9 +54,10 @@ class Distilled(Uniform):
     ) -> None:
         super().__init__(num_actions, rng)
         sizes = (num_values, *config.hidden, config.features)
-        self._random = make_mlp(sizes, rng).requires_grad_(requires_grad=False)
-        self._predictor = make_mlp(sizes, rng)
-        self._adam = make_adam(self._predictor, config.lr)
+        self._random, self._predictor = make_mlp(sizes, rng), make_mlp(sizes, rng)
+        self._features = differentiable(self._random)
+        self._guess = differentiable(self._predictor)
+        self._adam = FusedAdam(self._predictor, config.lr)
         self._scale, self._see = config.scale, see
         self._states, self._errors = Moments(num_values), Moments(1)
 
@@ -69,11 +71,10 @@ class Distilled(Uniform):
 
         z_BD = (self._see(batch.s_t_BD.numpy()) - self._states.mean_D) / self._states.std
         x_BD = torch.from_numpy(z_BD.clip(-CLIP, CLIP).astype(np.float32))
-        error_B = (self._predictor(x_BD) - self._random(x_BD)).square().mean(dim=1)
-        self._adam.zero_grad()
-        error_B.mean().backward()
-        self._adam.step()
-        novelty_B = error_B.detach()
+        guess_BK, pull_back = self._guess.linearise(x_BD)
+        error_BK = guess_BK - self._features(x_BD)
+        novelty_B = error_BK.square().mean(dim=1)
+        self._adam.step(pull_back(error_BK.mul_(2 / error_BK.numel())))
         self._errors.add(novelty_B.numpy()[:, None])
         batch.r_t_B.add_(novelty_B, alpha=self._scale / float(self._errors.std[0]))
         self.novelty = float(novelty_B.mean())
@@ -84,7 +85,7 @@ class Distilled(Uniform):
         tensors = {
             **tensors_of(self._random, "rnd_random"),
             **tensors_of(self._predictor, "rnd_predictor"),
-            **tensors_of_adam(self._adam, "rnd_adam"),
+            **self._adam.saved("rnd_adam"),
         }
         statistics = {"states": self._states.saved(), "errors": self._errors.saved()}
         return tensors, {**state, **statistics, "novelty": self.novelty}
@@ -94,7 +95,7 @@ class Distilled(Uniform):
         super().load(tensors, state)
         load_weights(self._random, "rnd_random", tensors)
         load_weights(self._predictor, "rnd_predictor", tensors)
-        load_adam(self._adam, "rnd_adam", tensors)
+        self._adam.load("rnd_adam", tensors)
         self._states.load(state["states"])
         self._errors.load(state["errors"])
         self.novelty = state["novelty"]

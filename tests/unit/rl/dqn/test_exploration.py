@@ -15,8 +15,10 @@ from mlscale.rl.dqn.exploration.gate import Gate
 from mlscale.rl.dqn.exploration.mbe import ModelBased
 from mlscale.rl.dqn.exploration.moments import Moments
 from mlscale.rl.dqn.exploration.oracle import MountainCarDynamics, true_dynamics
+from mlscale.rl.dqn.exploration.regressor import Regressor
 from mlscale.rl.dqn.exploration.rnd import Distilled
 from mlscale.rl.dqn.exploration.window import Window
+from mlscale.rl.dqn.networks import make_mlp
 from mlscale.rl.dqn.replay import Batch
 
 
@@ -176,3 +178,36 @@ def test_the_bonus_of_a_familiar_state_fades_below_that_of_a_new_one() -> None:
     for _ in range(200):
         bonus(0.5)
     assert 0 <= bonus(0.5) < 0.1 * bonus(-2.0)
+
+
+def test_a_fit_is_that_of_a_plain_torch_loop() -> None:
+    regressor, twin = Regressor((3, 6, 2), 0.01, rng()), make_mlp((3, 6, 2), rng())
+    adam = torch.optim.Adam(twin.parameters(), lr=0.01)
+    x = torch.from_numpy(rng(1).normal(size=(9, 3)).astype(np.float32))
+    y = torch.from_numpy(rng(2).normal(size=(9, 2)).astype(np.float32))
+    for _ in range(4):
+        loss = torch.nn.functional.mse_loss(twin(x), y)
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+        assert regressor.fit(x, y) == pytest.approx(loss.item(), rel=1e-5)
+    np.testing.assert_allclose(regressor.predict(x.numpy()), twin(x).detach(), rtol=1e-4)
+
+
+def test_bonuses_are_those_of_a_plain_torch_loop() -> None:
+    explorer, twins = Distilled(3, 2, RndConfig(lr=0.01), rng()), rng()
+    seen, s = rng(1).normal(size=(2, 400, 2)).astype(np.float32)
+    explorer.observe(seen, seen)
+    constant, predictor = make_mlp((2, 48, 16), twins), make_mlp((2, 48, 16), twins)
+    adam = torch.optim.Adam(predictor.parameters(), lr=0.01)
+    x, errors = torch.from_numpy((s - seen.mean(0)) / seen.std(0)), []
+    for _ in range(4):
+        batch = Batch(x, torch.zeros(400), torch.zeros(400), x, torch.from_numpy(s))
+        explorer.add_bonus(batch)
+        error = (predictor(x) - constant(x)).square().mean(dim=1)
+        adam.zero_grad()
+        error.mean().backward()
+        adam.step()
+        errors.append(error.detach())
+        want = 0.5 * errors[-1] / torch.cat(errors).std(correction=0)
+        torch.testing.assert_close(batch.r_t_B, want, rtol=1e-3, atol=1e-5)
