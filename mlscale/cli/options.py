@@ -172,17 +172,19 @@ def _read_config(file: Path) -> dict[str, Any]:
     return document
 
 
-def _from_flags(config_type: type, flags: dict[str, Any]) -> dict[str, Any]:
+def _from_flags(config_type: type, flags: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     """Turn the text of tuples and choices into their types; the rest are values already."""
     hints = field_types(config_type)
     plain: dict[str, Any] = {}
     for name, value in flags.items():
         item = _tuple_item(hints[name])
         if isinstance(value, dict):
-            plain[name] = _from_flags(hints[name], value)
+            plain[name] = _from_flags(hints[name], value, prefix=f"{prefix}{name}.")
         elif item is not None:
             parts = value.split(",") if isinstance(value, str) else value
-            plain[name] = [_convert(part.strip(), item, name) for part in parts if part.strip()]
+            plain[name] = [
+                _convert(part.strip(), item, prefix + name) for part in parts if part.strip()
+            ]
         else:
             plain[name] = _as_choice(value, hints[name])
     return plain
@@ -239,7 +241,7 @@ def _metavar(field: dataclasses.Field[Any]) -> str:
 
 def _option(field: dataclasses.Field[Any], annotation: Any, prefix: str) -> inspect.Parameter:
     dotted = prefix + field.name
-    flag = "--" + dotted.replace("_", "-")
+    flag = flag_name(dotted)
     is_bool = without_none(annotation) is bool
     choices = [str(choice) for choice in choices_of(annotation)]
     shown = typer.Option(

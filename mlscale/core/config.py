@@ -65,6 +65,33 @@ def opt(
     return dataclasses.field(default=default, metadata=metadata)
 
 
+class BadValue(UserError):
+    """A setting whose value is not among those declared.
+
+    Args:
+        path: The names of the setting and of those that hold it, outermost first.
+        complaint: What is wrong, to follow the name.
+        hint: What would be right.
+        has_flag: Whether the command line offers it.
+    """
+
+    def __init__(
+        self, path: tuple[str, ...], complaint: str, hint: str | None = None, *, has_flag: bool
+    ) -> None:
+        name = ".".join(path)
+        super().__init__(f"{flag_name(name) if has_flag else name} {complaint}", hint)
+        self._path, self._complaint, self._has_flag = path, complaint, has_flag
+
+    def __reduce__(self) -> tuple[type[UserError], tuple[str, str | None]]:
+        """Pickle as what the user sees."""
+        return UserError, (self.message, self.hint)
+
+    def within(self, field: dataclasses.Field[Any]) -> BadValue:
+        """Return the same error, seen from the configuration that holds this one in a field."""
+        has_flag = self._has_flag and field.metadata.get("flag", True)
+        return BadValue((field.name, *self._path), self._complaint, self.hint, has_flag=has_flag)
+
+
 @functools.cache
 def field_types(config_type: type) -> dict[str, Any]:
     """Return the resolved annotation of every field of a dataclass."""
@@ -75,7 +102,7 @@ def check_fields(config: DataclassInstance) -> None:
     """Check every field of `config`, and each item of its tuples, against what was declared.
 
     Raises:
-        UserError: A value lies outside its bounds, is not finite, or is not one of its choices.
+        BadValue: A value lies outside its bounds, is not finite, or is not one of its choices.
     """
     for field in dataclasses.fields(config):
         annotation, value = field_types(type(config))[field.name], getattr(config, field.name)
@@ -83,23 +110,27 @@ def check_fields(config: DataclassInstance) -> None:
         if value is None and type(None) in typing.get_args(annotation):
             continue
         for item in items:
-            _check_choice(field.name, choices_of(annotation), item)
+            _check_choice(field, choices_of(annotation), item)
             if isinstance(item, int | float) and not isinstance(item, bool):
-                _check_bounds(field.name, item, field.metadata)
+                _check_bounds(field, item)
 
 
-def _check_bounds(name: str, value: float, bounds: typing.Mapping[str, Any]) -> None:
+def _bad(field: dataclasses.Field[Any], complaint: str, hint: str | None = None) -> BadValue:
+    return BadValue((field.name,), complaint, hint, has_flag=field.metadata.get("flag", True))
+
+
+def _check_bounds(field: dataclasses.Field[Any], value: float) -> None:
     if isinstance(value, float) and not math.isfinite(value):
-        raise UserError(f"{flag_name(name)} must be a finite number, got {value}")
+        raise _bad(field, f"must be a finite number, got {value}")
     checks = (
         ("ge", "at least", operator.ge),
         ("gt", "more than", operator.gt),
         ("le", "at most", operator.le),
     )
     for key, words, holds in checks:
-        limit = bounds.get(key)
+        limit = field.metadata.get(key)
         if limit is not None and not holds(value, limit):
-            raise UserError(f"{flag_name(name)} must be {words} {limit}, got {value}")
+            raise _bad(field, f"must be {words} {limit}, got {value}")
 
 
 def choices_of(annotation: Any) -> tuple[Any, ...]:
@@ -110,18 +141,19 @@ def choices_of(annotation: Any) -> tuple[Any, ...]:
     return typing.get_args(annotation) if typing.get_origin(annotation) is Literal else ()
 
 
-def _check_choice(name: str, choices: tuple[Any, ...], value: Any) -> None:
+def _check_choice(field: dataclasses.Field[Any], choices: tuple[Any, ...], value: Any) -> None:
     if choices and value not in choices:
         listed = [str(choice) for choice in choices]
         close = nearest(str(value), listed)
-        raise UserError(
-            f"{flag_name(name)} cannot be {value!r}",
+        raise _bad(
+            field,
+            f"cannot be {value!r}",
             (f"did you mean {close!r}? " if close else "") + f"choices: {', '.join(listed)}",
         )
 
 
 def flag_name(field_name: str) -> str:
-    """Return the flag of a field: `frames_per_s` gives `--frames-per-s`."""
+    """Return the flag of a field: `frames_per_s` gives `--frames-per-s`, `a.b` gives `--a.b`."""
     return "--" + field_name.replace("_", "-")
 
 
@@ -159,12 +191,17 @@ def from_dict(config_type: type[T], values: typing.Mapping[str, Any], *, where: 
                 f"{where}: unknown key {key!r}",
                 f"did you mean {close!r}?" if close else f"keys: {', '.join(hints)}",
             )
+    given: dict[str, Any] = {}
     for field in dataclasses.fields(config_type):
-        if field.default is field.default_factory is REQUIRED and field.name not in values:
-            raise UserError(f"{where}: missing key {field.name!r}")
-    return config_type(
-        **{key: _coerce(value, hints[key], f"{where}: {key}") for key, value in values.items()}
-    )
+        key = field.name
+        if key in values:
+            try:
+                given[key] = _coerce(values[key], hints[key], f"{where}: {key}")
+            except BadValue as error:
+                raise error.within(field) from None
+        elif field.default is field.default_factory is REQUIRED:
+            raise UserError(f"{where}: missing key {key!r}")
+    return config_type(**given)
 
 
 def without_none(annotation: Any) -> Any:

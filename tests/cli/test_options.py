@@ -22,6 +22,8 @@ class Optim:
     lr: float = opt(0.1, help="Step size.", gt=0)
     weight_decay: float = opt(0.0, help="Weight decay.")
     nesterov: bool = opt(True, help="Look ahead.")
+    milestones: tuple[int, ...] = opt((), help="When to slow down.")
+    rule: Literal["sgd", "adam"] = opt("sgd", help="Rule.")
     slack: float = opt(0.0, help="Slack.", flag=False)
 
     def __post_init__(self) -> None:
@@ -177,7 +179,9 @@ def test_what_has_no_flag_is_set_by_a_file(call: Call, tmp_path: Path) -> None:
         ([*GIVEN, "--rate", "nan"], "--rate must be a finite number, got nan", ""),
         ([*GIVEN, "--rate", "1e999"], "--rate must be a finite number, got inf", ""),
         ([*GIVEN, "--seed", "-1"], "--seed must be at least 0, got -1", ""),
-        ([*GIVEN, "--optim.lr", "0"], "--lr must be more than 0, got 0.0", ""),
+        ([*GIVEN, "--optim.lr", "0"], "--optim.lr must be more than 0, got 0.0", ""),
+        ([*GIVEN, "--optim.milestones", "1,x"], "--optim.milestones: 'x' is not int", ""),
+        ([*GIVEN, "--optim.rule", "adm"], "--optim.rule cannot be 'adm'", "did you mean 'adam'? "),
         ([*GIVEN, "--widths", "1,two"], "--widths: 'two' is not int", ""),
         ([*GIVEN, "--widths", "1,0"], "--widths must be at least 1, got 0", ""),
         ([*GIVEN, "--kind", "sabre"], "--kind cannot be 'sabre'", "did you mean 'saber'? "),

@@ -2,6 +2,7 @@
 
 import json
 import math
+import pickle
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +20,7 @@ from mlscale.core.files import to_json
 class Optim:
     lr: float = opt(0.1, help="Step size.", gt=0, le=1)
     betas: tuple[float, ...] = opt((0.9, 0.999), help="Decays.", ge=0, le=1)
+    slack: float = opt(0.0, help="Slack.", ge=0, flag=False)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -43,6 +45,7 @@ class Everything(Seeded):
     names: tuple[str, ...] | None = opt(None, help="Names.")
     kinds: tuple[Literal["a", "b"], ...] = opt((), help="Kinds.")
     optim: Optim = opt(Optim(), help="The optimizer.")
+    fixed: Optim = opt(Optim(), help="Another.", flag=False)
 
 
 def read(**values: Any) -> Everything:
@@ -154,8 +157,10 @@ def test_an_int_is_a_float_and_a_json_list_is_a_tuple() -> None:
         ("rate", math.nan, "--rate must be a finite number, got nan"),
         ("limit", -math.inf, "--limit must be a finite number, got -inf"),
         ("widths", [3, 0], "--widths must be at least 1, got 0"),
-        ("optim", {"lr": 0}, "--lr must be more than 0, got 0.0"),
-        ("optim", {"betas": [math.nan]}, "--betas must be a finite number, got nan"),
+        ("optim", {"lr": 0}, "--optim.lr must be more than 0, got 0.0"),
+        ("optim", {"slack": -1}, "optim.slack must be at least 0, got -1.0"),
+        ("fixed", {"lr": 0}, "fixed.lr must be more than 0, got 0.0"),
+        ("optim", {"betas": [math.nan]}, "--optim.betas must be a finite number, got nan"),
     ],
 )
 def test_a_value_out_of_bounds_is_refused(key: str, value: Any, message: str) -> None:
@@ -189,6 +194,14 @@ def test_a_value_that_is_no_choice_is_refused_with_the_nearest(
         read(**{key: value})
     assert caught.value.message == message
     assert (caught.value.hint or "").startswith(hint)
+
+
+def test_a_refused_value_pickles_with_its_hint() -> None:
+    with pytest.raises(UserError) as caught:
+        read(kind="fsat")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (again.message, again.hint) == (caught.value.message, caught.value.hint)
+    assert again.exit_code == 2
 
 
 def test_every_command_checks_its_seed() -> None:
