@@ -28,6 +28,10 @@ class LearnerConfig:
         loss: Of the temporal-difference errors.
         target: Who chooses the bootstrap action: the target network, or the online one.
         time_limits: Whether a time limit is bootstrapped through or taken for a terminal state.
+        replay: Whether transitions are drawn alike or by the size of their last errors.
+        priority_alpha: How much errors matter to the draw, from 0, not at all.
+        priority_beta: How much of its bias is corrected at first.
+        priority_beta_steps: Environment steps until all of it is.
         replay_steps: Transitions kept.
         start_steps: Environment steps before the first update.
         train_every_steps: Environment steps between rounds of updates.
@@ -46,6 +50,12 @@ class LearnerConfig:
     time_limits: Literal["bootstrap", "terminal"] = opt(
         "bootstrap", help="Bootstrap at a time limit, or take it for an end.", flag=False
     )
+    replay: Literal["uniform", "prioritised"] = opt(
+        "uniform", help="Replay alike, or by errors.", flag=False
+    )
+    priority_alpha: float = opt(0.5, help="Weight of errors.", ge=0, le=1, flag=False)
+    priority_beta: float = opt(0.4, help="Bias corrected at first.", ge=0, le=1, flag=False)
+    priority_beta_steps: int = opt(80_000, help="Steps to all of it.", ge=1, flag=False)
     replay_steps: int = opt(200_000, help="Transitions kept.", ge=1, flag=False)
     start_steps: int = opt(64, help="Steps before the first update.", ge=0, flag=False)
     train_every_steps: int = opt(1, help="Steps between updates.", ge=1, flag=False)

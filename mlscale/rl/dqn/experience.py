@@ -14,16 +14,24 @@ if TYPE_CHECKING:
 
     from mlscale.rl.dqn.lanes import Lanes, Step
     from mlscale.rl.dqn.replay import Batch, Replay
+    from mlscale.rl.dqn.steps import Steps
 
 
 class Memory(Protocol):
     """A replay memory, as learners and explorers sample it."""
 
+    @property
+    def steps(self) -> Steps:
+        """Actions, rewards and ends of the steps kept."""
+
     def __len__(self) -> int:
         """Return how many transitions can be sampled."""
 
     def sample(self, size: int, rng: np.random.Generator, *, n_step: int | None = None) -> Batch:
-        """Return transitions drawn at random."""
+        """Return transitions drawn uniformly."""
+
+    def take(self, index_B: NDArray[np.int64], *, n_step: int | None = None) -> Batch:
+        """Return the transitions that begin at flat indices (B,)."""
 
 
 class Experience(Protocol):

@@ -6,7 +6,7 @@ Shape letters: B transitions of a batch; A actions; S whatever a state is made o
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mlscale.core.errors import WorkFailed
 from mlscale.rl.dqn.gradients import differentiable
@@ -39,6 +39,18 @@ def _double(online: Network, target: Network, batch: Batch) -> Tensor:
 TARGET_RULES: dict[str, TargetRule] = {"plain": _plain, "double": _double}
 
 
+class Update(NamedTuple):
+    """What came of one update.
+
+    Attributes:
+        loss: Of the batch, before the step.
+        error_B: (B,) action values minus their targets, before the step.
+    """
+
+    loss: float
+    error_B: Tensor
+
+
 class Learner:
     """The online network, its target network and their optimizer.
 
@@ -67,8 +79,8 @@ class Learner:
         self._target_rule = TARGET_RULES[config.target]
         self._device = device
 
-    def update(self, batch: Batch) -> float:
-        """Take one step of Adam on a batch and return its loss before the step.
+    def update(self, batch: Batch) -> Update:
+        """Take one step of Adam on a batch and return its loss and errors before the step.
 
         Raises:
             WorkFailed: The loss is NaN or infinite; the weights are as before the update.
@@ -80,7 +92,8 @@ class Learner:
         target_B = self._target_rule(self._online, self._target, batch)
         q_tm1_BA, pull_back = self._online.linearise(batch.s_tm1_BD)
         a_tm1_B1 = batch.a_tm1_B.unsqueeze(1)
-        loss, gradient_B = self._loss(q_tm1_BA.gather(1, a_tm1_B1).squeeze(1) - target_B)
+        error_B = q_tm1_BA.gather(1, a_tm1_B1).squeeze(1) - target_B
+        loss, gradient_B = self._loss(error_B, batch.weight_B)
         value = loss.item()
         if not math.isfinite(value):
             raise WorkFailed(f"training diverged: the loss became {value}", "try a lower learn.lr")
@@ -89,7 +102,7 @@ class Learner:
         if self._max_grad_norm is not None:
             clip_norm(gradients, self._max_grad_norm)
         self._adam.step(gradients)
-        return value
+        return Update(value, error_B)
 
     def copy_to_target(self) -> None:
         """Make the target network equal to the online one."""

@@ -26,6 +26,8 @@ class Batch(NamedTuple):
         r_t_B: (B,) rewards, summed and discounted when over several steps.
         discount_t_B: (B,) discounts of the bootstrap value, 0 where there is none.
         s_t_BD: (B, D) states arrived at; at the end of an episode its last, not the next's first.
+        weight_B: (B,) what their losses count in the batch's: 1 / B each if drawn uniformly.
+        index_B: (B,) where in the memory they begin.
     """
 
     s_tm1_BD: Tensor
@@ -33,6 +35,8 @@ class Batch(NamedTuple):
     r_t_B: Tensor
     discount_t_B: Tensor
     s_t_BD: Tensor
+    weight_B: Tensor
+    index_B: Tensor
 
 
 class Buffers:
@@ -47,10 +51,18 @@ class Buffers:
         self._state_shape, self._dtype = state_shape, dtype
         self._of_size: dict[int, tuple[Batch, tuple[NDArray[Any], ...]]] = {}
 
-    def __call__(self, size: int) -> tuple[Batch, tuple[NDArray[Any], ...]]:
-        """Return the batch of a size and the arrays, in its order, that its tensors view."""
+    def __call__(self, index_B: NDArray[np.int64]) -> tuple[Batch, tuple[NDArray[Any], ...]]:
+        """Return the batch of some transitions, all alike in weight and to be filled in.
+
+        Args:
+            index_B: (B,) where in the memory they begin.
+
+        Returns:
+            The batch and the arrays, in its order, that its tensors view.
+        """
         import torch
 
+        size = len(index_B)
         if size not in self._of_size:
             arrays: tuple[NDArray[Any], ...] = (
                 np.zeros((size, *self._state_shape), self._dtype),
@@ -58,9 +70,14 @@ class Buffers:
                 np.zeros(size, np.float32),
                 np.zeros(size, np.float32),
                 np.zeros((size, *self._state_shape), self._dtype),
+                np.zeros(size, np.float32),
+                np.zeros(size, np.int64),
             )
             self._of_size[size] = Batch(*map(torch.from_numpy, arrays)), arrays
-        return self._of_size[size]
+        batch, arrays = self._of_size[size]
+        arrays[5].fill(1 / size)
+        arrays[6][:] = index_B
+        return batch, arrays
 
 
 class Replay:
@@ -73,6 +90,9 @@ class Replay:
         discount: Discount per step.
         n_step: Rewards summed in a sampled transition.
         bootstrap_at_limit: Whether time limits are bootstrapped through.
+
+    Attributes:
+        steps: Actions, rewards and ends.
     """
 
     def __init__(
@@ -85,20 +105,20 @@ class Replay:
         n_step: int = 1,
         bootstrap_at_limit: bool = True,
     ) -> None:
-        self._steps = Steps(
+        self.steps = Steps(
             capacity,
             num_lanes,
             discount=discount,
             n_step=n_step,
             bootstrap_at_limit=bootstrap_at_limit,
         )
-        shape = self._steps.num_rows, num_lanes, num_values
+        shape = self.steps.num_rows, num_lanes, num_values
         self._s_tm1_TLD, self._s_t_TLD = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
         self._buffers = Buffers((num_values,), np.float32)
 
     def __len__(self) -> int:
         """Return how many transitions can be sampled."""
-        return len(self._steps)
+        return len(self.steps)
 
     def add(
         self,
@@ -119,9 +139,9 @@ class Replay:
             terminated_L: (L,) whether those are terminal.
             truncated_L: (L,) whether a time limit cut the episode off there.
         """
-        row = self._steps.added % self._steps.num_rows
+        row = self.steps.added % self.steps.num_rows
         self._s_tm1_TLD[row], self._s_t_TLD[row] = s_tm1_LD, s_t_LD
-        self._steps.add(a_tm1_L, r_t_L, terminated_L, truncated_L)
+        self.steps.add(a_tm1_L, r_t_L, terminated_L, truncated_L)
 
     def sample(self, size: int, rng: np.random.Generator, *, n_step: int | None = None) -> Batch:
         """Return transitions drawn uniformly with replacement.
@@ -136,28 +156,36 @@ class Replay:
         Raises:
             ValueError: There is nothing to sample.
         """
-        batch, (s_tm1_BD, a_tm1_B, r_t_B, discount_t_B, s_t_BD) = self._buffers(size)
-        index_B = self._steps.draw(size, rng)
-        last_B = self._steps.fill(index_B, n_step, a_tm1_B, r_t_B, discount_t_B)
+        return self.take(self.steps.draw(size, rng), n_step=n_step)
+
+    def take(self, index_B: NDArray[np.int64], *, n_step: int | None = None) -> Batch:
+        """Return given transitions.
+
+        Args:
+            index_B: (B,) where in the memory they begin.
+            n_step: Rewards summed, at most the replay's own number, which is the default.
+        """
+        batch, (s_tm1_BD, a_tm1_B, r_t_B, discount_t_B, s_t_BD, *_) = self._buffers(index_B)
+        last_B = self.steps.fill(index_B, n_step, a_tm1_B, r_t_B, discount_t_B)
         width = self._s_t_TLD.shape[-1]
         self._s_tm1_TLD.reshape(-1, width).take(index_B, axis=0, out=s_tm1_BD, mode="clip")
         self._s_t_TLD.reshape(-1, width).take(last_B, axis=0, out=s_t_BD, mode="clip")
         return batch
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {"s_tm1": self._s_tm1_TLD, "s_t": self._s_t_TLD, **self._steps.arrays()}
+        return {"s_tm1": self._s_tm1_TLD, "s_t": self._s_t_TLD, **self.steps.arrays()}
 
     def saved(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Return the rows that are filled and how many were ever added, for a checkpoint."""
         import torch
 
-        filled = min(self._steps.added, self._steps.num_rows)
+        filled = min(self.steps.added, self.steps.num_rows)
         tensors = {f"replay/{k}": torch.from_numpy(v[:filled]) for k, v in self._arrays().items()}
-        return tensors, {"added": self._steps.added}
+        return tensors, {"added": self.steps.added}
 
     def load(self, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
         """Put back what `saved` gave."""
         for key, array in self._arrays().items():
             rows = tensors[f"replay/{key}"].numpy()
             array[: len(rows)] = rows
-        self._steps.added = int(state["added"])
+        self.steps.added = int(state["added"])

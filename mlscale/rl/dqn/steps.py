@@ -57,9 +57,20 @@ class Steps:
         self._n_step, self._discount = n_step, discount
         self._bootstrap_at_limit = bootstrap_at_limit
 
+    @property
+    def starts(self) -> range:
+        """Rows, counted from the first ever added, that transitions can begin in."""
+        stop = max(0, self.added - self._n_step + 1)
+        return range(max(0, stop - self._start_rows), stop)
+
     def __len__(self) -> int:
         """Return how many transitions can be drawn."""
-        return max(0, min(self.added - self._n_step + 1, self._start_rows)) * self.num_lanes
+        return len(self.starts) * self.num_lanes
+
+    def flat(self, rows: range) -> NDArray[np.int64]:
+        """Return the flat indices of all steps of rows that are counted from the first ever."""
+        row_T1 = np.arange(rows.start, rows.stop)[:, None] % self.num_rows
+        return (row_T1 * self.num_lanes + np.arange(self.num_lanes)).reshape(-1)
 
     def add(
         self,
@@ -91,12 +102,12 @@ class Steps:
         Raises:
             ValueError: There is nothing to sample.
         """
-        if not len(self):
+        starts = self.starts
+        if not starts:
             raise ValueError("nothing to sample: the replay is empty")
-        index_B = rng.integers(0, len(self), size)
-        oldest = self.added - self._n_step + 1 - len(self) // self.num_lanes
-        if oldest:
-            index_B += oldest % self.num_rows * self.num_lanes
+        index_B = rng.integers(0, len(starts) * self.num_lanes, size)
+        if starts.start:
+            index_B += starts.start % self.num_rows * self.num_lanes
             index_B %= self.num_rows * self.num_lanes
         return index_B
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from mlscale.core.seeding import generator
 from mlscale.rl.dqn.exploration.spells import Spells
+from mlscale.rl.dqn.sampling import make_sampler
 from mlscale.rl.dqn.schedules import epsilon_at
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class Trainer:
     def __init__(self, config: Settings, agent: str, parts: Parts) -> None:
         learn, seed, lanes = config.learn, config.seed, config.lanes
         self._explore, self._learn, self._parts = config.explore, learn, parts
+        self._sampler = make_sampler(parts.experience.memory, learn)
         self._sample_rng = generator(seed, "sample")
         self._act_rng = generator(seed, "act")
         self._spells = Spells(lanes, config.explore.hold_steps, self._act_rng)
@@ -134,9 +136,11 @@ class Trainer:
         learn, step, parts = self._learn, self.step, self._parts
         if step >= self._updates_from and step % learn.train_every_steps == 0:
             for _ in range(learn.updates):
-                batch = parts.experience.memory.sample(learn.batch, self._sample_rng)
+                batch = self._sampler.sample(learn.batch, self._sample_rng, step)
                 parts.explorer.add_bonus(batch)
-                self._loss_sum += parts.learner.update(batch)
+                loss, error_B = parts.learner.update(batch)
+                self._sampler.update(batch, error_B)
+                self._loss_sum += loss
                 self._num_losses += 1
         if step % learn.target_every_steps == 0:
             parts.learner.copy_to_target()
@@ -165,17 +169,20 @@ class Trainer:
         parts = self._parts
         experience_tensors, experience = parts.experience.saved()
         explorer_tensors, explorer = parts.explorer.saved()
+        sampler_tensors, sampler = self._sampler.saved()
         state = {
             "step": self.step,
             "episodes": self._num_episodes,
             "losses": [self._loss_sum, self._num_losses],
             "experience": experience,
             "explorer": explorer,
+            "sampler": sampler,
             "spells": self._spells.saved(),
             "sample_rng": self._sample_rng.bit_generator.state,
             "act_rng": self._act_rng.bit_generator.state,
         }
-        return {**parts.learner.saved(), **experience_tensors, **explorer_tensors}, state
+        tensors = {**parts.learner.saved(), **experience_tensors, **explorer_tensors}
+        return {**tensors, **sampler_tensors}, state
 
     def load(self, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
         """Go on from what `saved` gave.
@@ -188,6 +195,7 @@ class Trainer:
         self._parts.learner.load(tensors)
         self._parts.experience.load(tensors, state["experience"])
         self._parts.explorer.load(tensors, state["explorer"])
+        self._sampler.load(tensors, state["sampler"])
         self._spells.load(state["spells"])
         self._sample_rng.bit_generator.state = state["sample_rng"]
         self._act_rng.bit_generator.state = state["act_rng"]

@@ -39,6 +39,9 @@ class FrameReplay:
         discount: Discount per step.
         n_step: Rewards summed in a sampled transition.
         bootstrap_at_limit: Whether time limits are bootstrapped through.
+
+    Attributes:
+        steps: Actions, rewards and ends.
     """
 
     def __init__(
@@ -50,7 +53,7 @@ class FrameReplay:
         n_step: int = 1,
         bootstrap_at_limit: bool = True,
     ) -> None:
-        self._steps = Steps(
+        self.steps = Steps(
             capacity,
             num_lanes,
             spare_rows=STACK,  # the older frames of the oldest stack, and the newest frame of all
@@ -58,7 +61,7 @@ class FrameReplay:
             n_step=n_step,
             bootstrap_at_limit=bootstrap_at_limit,
         )
-        num_rows = self._steps.num_rows
+        num_rows = self.steps.num_rows
         self._blank = num_rows * num_lanes  # index of one frame that stays zero
         # Zeros are not written by numpy: memory is taken only as rows are filled.
         self._frames_IP = np.zeros((self._blank + 1, FRAME_SHAPE[0] * FRAME_SHAPE[1]), np.uint8)
@@ -70,12 +73,12 @@ class FrameReplay:
 
     def __len__(self) -> int:
         """Return how many transitions can be sampled."""
-        return len(self._steps)
+        return len(self.steps)
 
     @property
     def num_rows(self) -> int:
         """Rows that are kept at most, those behind the oldest stack included."""
-        return self._steps.num_rows
+        return self.steps.num_rows
 
     def skip_to(self, row: int) -> None:
         """Go on as if `row` rows had been added to the empty memory.
@@ -86,12 +89,12 @@ class FrameReplay:
         Args:
             row: How many.
         """
-        self._steps.added = row
+        self.steps.added = row
 
     @property
     def nbytes(self) -> int:
         """Bytes of all frames and steps, those not filled yet included."""
-        arrays = (self._frames_IP, self._age_TL, *self._steps.arrays().values())
+        arrays = (self._frames_IP, self._age_TL, *self.steps.arrays().values())
         return sum(array.nbytes for array in (*arrays, *self._limit_frames.values()))
 
     def add(
@@ -113,7 +116,7 @@ class FrameReplay:
             terminated_L: (L,) whether those are terminal.
             truncated_L: (L,) whether a time limit cut the episode off there.
         """
-        steps, num_lanes = self._steps, self._steps.num_lanes
+        steps, num_lanes = self.steps, self.steps.num_lanes
         row = steps.added % steps.num_rows
         following = (row + 1) % steps.num_rows
         for lane in np.flatnonzero(steps.truncated_TL[row]):  # of the step overwritten
@@ -133,8 +136,7 @@ class FrameReplay:
     def sample(self, size: int, rng: np.random.Generator, *, n_step: int | None = None) -> Batch:
         """Return transitions drawn uniformly with replacement, their states (B, 4, 84, 84) bytes.
 
-        The newest steps, whose later rewards are not known yet, are left out. The newest frame of
-        a terminal state is a copy of the one before.
+        The newest steps, whose later rewards are not known yet, are left out.
 
         Args:
             size: How many.
@@ -144,14 +146,24 @@ class FrameReplay:
         Raises:
             ValueError: There is nothing to sample.
         """
-        batch, (s_tm1_B4HW, a_tm1_B, r_t_B, discount_t_B, s_t_B4HW) = self._buffers(size)
-        index_B = self._steps.draw(size, rng)
-        last_B = self._steps.fill(index_B, n_step, a_tm1_B, r_t_B, discount_t_B)
+        return self.take(self.steps.draw(size, rng), n_step=n_step)
+
+    def take(self, index_B: NDArray[np.int64], *, n_step: int | None = None) -> Batch:
+        """Return given transitions, their states (B, 4, 84, 84) bytes.
+
+        The newest frame of a terminal state is a copy of the one before.
+
+        Args:
+            index_B: (B,) where in the memory they begin.
+            n_step: Rewards summed, at most the replay's own number, which is the default.
+        """
+        batch, (s_tm1_B4HW, a_tm1_B, r_t_B, discount_t_B, s_t_B4HW, *_) = self._buffers(index_B)
+        last_B = self.steps.fill(index_B, n_step, a_tm1_B, r_t_B, discount_t_B)
         self._take(self._rows_of_stacks(index_B, HISTORY_4), s_tm1_B4HW)
 
         index_B4 = self._rows_of_stacks(last_B, HISTORY_4 + 1)
-        at_limit_B = self._steps.truncated_TL.reshape(-1).take(last_B)
-        ended_B = at_limit_B | self._steps.terminated_TL.reshape(-1).take(last_B)
+        at_limit_B = self.steps.truncated_TL.reshape(-1).take(last_B)
+        ended_B = at_limit_B | self.steps.terminated_TL.reshape(-1).take(last_B)
         index_B4[ended_B, -1] = last_B[ended_B]
         self._take(index_B4, s_t_B4HW)
         if self._limit_frames:
@@ -168,7 +180,7 @@ class FrameReplay:
             index_B: (B,) flat indices of steps.
             rows_4: (4,) rows from there to the frames of a stack.
         """
-        index_B4: NDArray[np.int64] = index_B[:, None] + rows_4 * self._steps.num_lanes
+        index_B4: NDArray[np.int64] = index_B[:, None] + rows_4 * self.steps.num_lanes
         index_B4 %= self._blank
         index_B4[-rows_4 > self._age_TL.reshape(-1).take(index_B)[:, None]] = self._blank
         return index_B4

@@ -115,7 +115,8 @@ def transitions(count: int, seed: int = 0) -> Batch:
     a = draws.integers(0, 3, count)
     next_ = MountainCarDynamics().predict(s)[np.arange(count), a].astype(np.float32)
     zeros = torch.zeros(count)
-    return Batch(torch.from_numpy(s), torch.from_numpy(a), zeros, zeros, torch.from_numpy(next_))
+    s_tm1, s_t, a_tm1 = map(torch.from_numpy, (s, next_, a))
+    return Batch(s_tm1, a_tm1, zeros, zeros, s_t, zeros, zeros)
 
 
 def fit(dynamics: Dynamics, num_fits: int) -> float:
@@ -171,7 +172,7 @@ def test_the_bonus_of_a_familiar_state_fades_below_that_of_a_new_one() -> None:
 
     def bonus(value: float) -> float:
         s = torch.full((8, 2), value)
-        batch = Batch(s, torch.zeros(8, dtype=torch.long), torch.zeros(8), zeros, s)
+        batch = Batch(s, torch.zeros(8, dtype=torch.long), torch.zeros(8), zeros, s, zeros, zeros)
         explorer.add_bonus(batch)
         return float(batch.r_t_B.mean())
 
@@ -202,7 +203,7 @@ def test_bonuses_are_those_of_a_plain_torch_loop() -> None:
     adam = torch.optim.Adam(predictor.parameters(), lr=0.01)
     x, errors = torch.from_numpy((s - seen.mean(0)) / seen.std(0)), []
     for _ in range(4):
-        batch = Batch(x, torch.zeros(400), torch.zeros(400), x, torch.from_numpy(s))
+        batch = Batch(x, *torch.zeros(3, 400), torch.from_numpy(s), *torch.zeros(2, 400))
         explorer.add_bonus(batch)
         error = (predictor(x) - constant(x)).square().mean(dim=1)
         adam.zero_grad()

@@ -40,11 +40,11 @@ class Wrapped(nn.Module):
         return self.network(x)
 
 
-def a_batch(reward: float = 1.0) -> Batch:
+def a_batch(reward: float = 1.0, weights: tuple[float, float] = (0.5, 0.5)) -> Batch:
     return Batch(
         torch.tensor([[0.1, 0.2], [0.3, -0.4]]), torch.tensor([0, 1]),
         torch.tensor([reward, -2.0]), torch.tensor([0.9, 0.0]),
-        torch.tensor([[0.5, 0.6], [0.7, 0.8]]),
+        torch.tensor([[0.5, 0.6], [0.7, 0.8]]), torch.tensor(weights), torch.tensor([0, 1]),
     )  # fmt: skip
 
 
@@ -61,16 +61,17 @@ def test_double_targets_take_the_action_of_one_and_the_value_of_the_other_networ
 
 
 def test_huber_is_torchs_and_its_gradient_the_clipped_error() -> None:
-    errors = torch.linspace(-3, 3, 25)
-    loss, gradient = huber(errors)
-    torch.testing.assert_close(loss, nn.functional.huber_loss(errors, torch.zeros(25)))
-    torch.testing.assert_close(gradient, errors.clamp(-1, 1) / 25)
+    errors, weights = torch.linspace(-3, 3, 25), torch.linspace(0, 2, 25)
+    loss, gradient = huber(errors, weights)
+    losses = nn.functional.huber_loss(errors, torch.zeros(25), reduction="none")
+    torch.testing.assert_close(loss, (weights * losses).sum())
+    torch.testing.assert_close(gradient, errors.clamp(-1, 1) * weights)
 
 
 def test_mse_by_hand() -> None:
-    loss, gradient = mse(torch.tensor([1.0, 2.0]))
-    assert loss == 2.5
-    assert gradient.tolist() == [1.0, 2.0]
+    loss, gradient = mse(torch.tensor([1.0, 2.0]), torch.tensor([0.5, 0.25]))
+    assert loss == 1.5
+    assert gradient.tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("sizes", [(3, 2), (3, 8, 2), (3, 8, 5, 2)])
@@ -203,11 +204,14 @@ def test_the_mirror_computes_what_torch_does_and_sees_updates() -> None:
 
 
 @pytest.mark.parametrize("max_grad_norm", [None, 0.1])
-def test_one_update_is_that_of_a_plain_torch_loop(max_grad_norm: float | None) -> None:
+@pytest.mark.parametrize("weights", [(0.5, 0.5), (0.5, 0.1)])
+def test_one_update_is_that_of_a_plain_torch_loop(
+    max_grad_norm: float | None, weights: tuple[float, float]
+) -> None:
     config = LearnConfig(hidden=(8,), lr=0.01, target="double", max_grad_norm=max_grad_norm)
     learner, twin = a_learner(config), a_learner(config)
     adam = torch.optim.Adam(twin.online.parameters(), lr=0.01)
-    batch = a_batch()
+    batch = a_batch(weights=weights)
     for _ in range(5):
         got = learner.update(batch)
         with torch.no_grad():
@@ -215,13 +219,15 @@ def test_one_update_is_that_of_a_plain_torch_loop(max_grad_norm: float | None) -
             value = twin.target(batch.s_t_BD)[torch.arange(2), best]
             target = batch.r_t_B + batch.discount_t_B * value
         predicted = twin.online(batch.s_tm1_BD)[torch.arange(2), batch.a_tm1_B]
-        loss = nn.functional.huber_loss(predicted, target)
+        losses = nn.functional.huber_loss(predicted, target, reduction="none")
+        loss = (batch.weight_B * losses).sum()
         adam.zero_grad()
         loss.backward()
         if max_grad_norm is not None:
             nn.utils.clip_grad_norm_(twin.online.parameters(), max_grad_norm)
         adam.step()
-        assert got == pytest.approx(loss.item(), rel=1e-5)
+        assert got.loss == pytest.approx(loss.item(), rel=1e-5)
+        torch.testing.assert_close(got.error_B, (predicted - target).detach())
     for ours, theirs in zip(learner.online.parameters(), twin.online.parameters(), strict=True):
         torch.testing.assert_close(ours, theirs)
 

@@ -68,6 +68,20 @@ def test_half_and_the_rest_is_the_whole(
     assert final(part) == final(whole)
 
 
+@pytest.mark.parametrize(("lanes", "n_step"), [(1, 1), (3, 2)])
+def test_half_and_the_rest_is_the_whole_by_priority(
+    lanes: int, n_step: int, tmp_path: Path
+) -> None:
+    part, whole = tmp_path / "part", tmp_path / "whole"
+    learn = LearnConfig(hidden=(8,), batch=16, replay_steps=90, n_step=n_step, replay="prioritised")
+    changes: dict[str, Any] = {"lanes": lanes, "learn": learn}
+    go(config("dqn", 210, **changes), part)
+    go(config("dqn", 420, **changes), part)
+    go(config("dqn", 420, **changes), whole)
+    assert final(part) == final(whole)
+    assert len(set(final(whole)[1]["priorities"])) > 16
+
+
 def test_a_killed_run_goes_on_from_its_checkpoint_to_the_same_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
