@@ -1,4 +1,4 @@
-"""`mlscale atari`: score and evaluate Atari agents against human world records."""
+"""`mlscale atari`: train, evaluate and score Atari agents against human world records."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from mlscale.rl.atari.config import (
     GamesConfig,
     ScoreConfig,
 )
+from mlscale.rl.dqn.atari.config import AtariTrainConfig
+from mlscale.rl.dqn.atari.presets import TRAIN_PRESETS
 
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Score and evaluate Atari agents against human world records.",
+    help="Train, evaluate and score Atari agents against human world records.",
 )
 
 
@@ -48,6 +50,13 @@ def score(config: ScoreConfig, common: Common) -> None:
 def compare(config: CompareConfig, common: Common) -> None:
     """Set published agents, score tables and evaluations side by side."""
     execute("atari.compare", config, common, name="-".join(config.agents))
+
+
+@app.command("train")
+@takes(AtariTrainConfig, TRAIN_PRESETS)
+def train(config: AtariTrainConfig, common: Common) -> None:
+    """Train an agent on a game."""
+    execute("atari.train", config, common, name=f"{config.agent}-{config.game}")
 
 
 @app.command("eval")

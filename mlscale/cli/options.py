@@ -6,10 +6,12 @@ Precedence: defaults < `--preset` < `--config FILE.json` < flags. Every flag's d
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import inspect
 import json
 import typing
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -67,6 +69,8 @@ CONFIG_FILE = Annotated[
         help="Read settings from a file, as a run's config.json; flags win over it.",
     ),
 ]
+
+COUNT_SUFFIXES = {"k": 1_000, "M": 1_000_000}
 
 Presets = typing.Mapping[str, "Callable[[], DataclassInstance]"]
 
@@ -208,15 +212,21 @@ def _tuple_item(annotation: Any) -> Any:
     return typing.get_args(annotation)[0] if typing.get_origin(annotation) is tuple else None
 
 
-def _parameters(config_type: type[DataclassInstance], prefix: str) -> list[inspect.Parameter]:
+def _parameters(
+    config_type: type[DataclassInstance], prefix: str, defaults: Any = REQUIRED
+) -> list[inspect.Parameter]:
+    """Return the flags of a configuration; of a nested one with the defaults it is nested with."""
     parameters: list[inspect.Parameter] = []
     own = config_type.__annotations__  # a study's own settings before the shared ones
     for field in sorted(dataclasses.fields(config_type), key=lambda field: field.name not in own):
         annotation = field_types(config_type)[field.name]
         if not field.metadata.get("flag", True):
             continue
+        if defaults is not REQUIRED:
+            field = copy.copy(field)
+            field.default = getattr(defaults, field.name)
         if dataclasses.is_dataclass(annotation) and isinstance(annotation, type):
-            parameters += _parameters(annotation, prefix=f"{prefix}{field.name}.")
+            parameters += _parameters(annotation, f"{prefix}{field.name}.", field.default)
         elif field.metadata.get("argument"):
             parameters.append(_argument(field, annotation))
         else:
@@ -251,10 +261,30 @@ def _option(field: dataclasses.Field[Any], annotation: Any, prefix: str) -> insp
         autocompletion=(lambda: choices) if choices else None,
         show_default=False,
     )
+    if without_none(annotation) is int:
+        shown.parser, shown.metavar = read_count, shown.metavar or "INTEGER"
     kind = without_none(annotation)
     if choices or _tuple_item(annotation) is not None:
         kind = str  # checked by the dataclass, which knows near misses
     return _keyword(dotted.replace(".", "__"), Annotated[kind | None, shown], None)
+
+
+def read_count(text: str) -> int:
+    """Return a whole number, which may be written as in 400k, 2.5M or 1_000_000.
+
+    Raises:
+        typer.BadParameter: It is no whole number.
+    """
+    number, factor = text.strip(), 1
+    if number[-1:] in COUNT_SUFFIXES:
+        number, factor = number[:-1], COUNT_SUFFIXES[number[-1]]
+    try:
+        value = Decimal(number) * factor
+        if value != value.to_integral_value():
+            raise ValueError
+        return int(value)
+    except (ArithmeticError, ValueError):
+        raise typer.BadParameter(f"{text!r} is not a whole number, as in 400000 or 400k") from None
 
 
 def _help(field: dataclasses.Field[Any], annotation: Any) -> str:

@@ -19,6 +19,16 @@ def draw_train(document: Document, console: Console) -> None:
     console.print(f"a success: {protocol['success']}; returns {protocol['returns']}")
 
 
+def draw_atari_train(document: Document, console: Console) -> None:
+    """Draw what a training on a game came to."""
+    _draw_metrics(document, console)
+    protocol = document["protocol"]
+    console.print(
+        f"{protocol['game']} under {protocol['conditions']}, {protocol['frames']:,} frames; "
+        f"returns: {protocol['returns']}"
+    )
+
+
 def draw_eval(document: Document, console: Console) -> None:
     """Draw an evaluation."""
     _draw_metrics(document, console)

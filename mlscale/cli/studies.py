@@ -87,6 +87,12 @@ STUDIES = (
         render="mlscale.cli.atari_tables:draw_eval",
     ),
     Study(
+        name="atari.train",
+        config="mlscale.rl.dqn.atari.config:AtariTrainConfig",
+        run="mlscale.rl.dqn.atari.train:run",
+        render="mlscale.cli.rl_tables:draw_atari_train",
+    ),
+    Study(
         name="rl.train",
         config="mlscale.rl.dqn.config:TrainConfig",
         run="mlscale.rl.dqn.train:run",

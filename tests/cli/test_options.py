@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from mlscale.cli import main
-from mlscale.cli.options import Common, takes
+from mlscale.cli.options import Common, read_count, takes
 from mlscale.core.config import Seeded, check_fields, opt, to_dict
 from mlscale.core.files import to_json
 
@@ -237,7 +237,7 @@ def test_help_shows_flags_defaults_and_choices(call: Call) -> None:
     for shown in (
         "[OPTIONS] [FILE]", "A table. [required]", "Who. [required]", "Steps. [default: 10]",
         "A cap. ", "--fast / --no-fast Hurry. [default: no]", "--kind saber|nature",
-        "--power 1|2", "Widths. [default: 8,16]", "--optim.lr", "Step size. [default: 0.1]",
+        "--power 1|2", "Widths. [default: 8,16]", "--optim.lr", "Step size. [default: 0.2]",
         "--optim.nesterov / --optim.no-nesterov", "--preset", "named set of settings: tiny.",
     ):  # fmt: skip
         assert shown in words, shown
@@ -287,3 +287,17 @@ def test_every_command_keeps_the_rules(command: Any) -> None:
     assert command.help
     for item in command.params:
         assert re.fullmatch(r"\S.*\.( \[(required|default: .+)\])?", item.help or ""), item.name
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("7", 7), ("400k", 400_000), ("2.5M", 2_500_000), ("1_000", 1_000), ("0.5k", 500), ("-3", -3)],
+)
+def test_counts_are_written_short_or_in_full(text: str, number: int) -> None:
+    assert read_count(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "k", "1.5", "1.0001k", "3g", "nan", "inf", "1e999999999"])
+def test_what_is_no_whole_number_is_refused(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match="not a whole number"):
+        read_count(text)

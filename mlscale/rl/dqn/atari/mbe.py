@@ -1,0 +1,98 @@
+"""Model-based exploration from pixels: among latents, go where the least familiar one is.
+
+Shape letters: L lanes; A actions; D features of a latent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlscale.rl.dqn.exploration.base import Explorer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from mlscale.rl.dqn.atari.config import LatentMbeConfig
+    from mlscale.rl.dqn.atari.density import Density
+    from mlscale.rl.dqn.atari.latent import LatentDynamics
+    from mlscale.rl.dqn.atari.latents import Latents
+    from mlscale.rl.dqn.experience import Memory
+
+
+class LatentModelBased(Explorer):
+    """Of the actions' predicted next latents takes the least familiar one.
+
+    Actions are random until the model was fitted and there are latents to compare with; equally
+    unfamiliar actions are chosen among at random.
+
+    Args:
+        num_actions: A.
+        latents: From frames to latents.
+        dynamics: Predicts next latents.
+        density: Knows the latents visited.
+        config: When and how the model is fitted.
+        rng: Draws random actions and the transitions to fit.
+
+    Source: Gou and Liu 2019, algorithm 1, on latents instead of states.
+    """
+
+    def __init__(
+        self,
+        num_actions: int,
+        latents: Latents,
+        dynamics: LatentDynamics,
+        density: Density,
+        config: LatentMbeConfig,
+        rng: np.random.Generator,
+    ) -> None:
+        self._num_actions, self._latents = num_actions, latents
+        self._dynamics, self._density, self._config = dynamics, density, config
+        self._rng = rng
+
+    def act(self, s_LD: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the action (L,) with the least familiar predicted next latent of each state."""
+        if self._density.num_seen < 2 or not self._dynamics.num_fits:
+            return self._rng.integers(0, self._num_actions, len(s_LD))
+        next_LAD = self._dynamics.predict(self._latents(s_LD))
+        novelty_LA = self._density.novelty(next_LAD.reshape(-1, next_LAD.shape[-1])).reshape(
+            next_LAD.shape[:2]
+        )
+        best_L1 = novelty_LA.max(axis=1, keepdims=True)
+        tickets_LA = np.where(novelty_LA == best_L1, self._rng.random(novelty_LA.shape), -1.0)
+        self.novelty = float(best_L1[0, 0])
+        a_L: NDArray[np.int64] = tickets_LA.argmax(axis=1)
+        return a_L
+
+    def observe(self, s_tm1_LD: NDArray[Any], s_t_LD: NDArray[Any]) -> None:
+        """Take in the states (L, 4, 84, 84) before and after a step."""
+        self._density.add(self._latents(s_t_LD))
+
+    def learn(self, memory: Memory, step: int) -> None:
+        """Fit the model."""
+        config = self._config
+        if step < config.fit_from_steps or step % config.fit_every_steps:
+            return
+        batch = memory.sample(config.batch, self._rng, n_step=1)
+        z_tm1_BD, z_t_BD = self._latents.of(batch.s_tm1_BD), self._latents.of(batch.s_t_BD)
+        self._dynamics.fit(z_tm1_BD, batch.a_tm1_B, z_t_BD)
+
+    def saved(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Return model, density and generator."""
+        dynamics_tensors, dynamics = self._dynamics.saved()
+        density_tensors, density = self._density.saved()
+        return {**dynamics_tensors, **density_tensors}, {
+            "dynamics": dynamics,
+            "density": density,
+            "rng": self._rng.bit_generator.state,
+            "novelty": self.novelty,
+        }
+
+    def load(self, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
+        """Put model, density and generator back."""
+        self._dynamics.load(tensors, state["dynamics"])
+        self._density.load(tensors, state["density"])
+        self._rng.bit_generator.state = state["rng"]
+        self.novelty = state["novelty"]

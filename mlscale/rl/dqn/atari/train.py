@@ -1,0 +1,71 @@
+"""`mlscale atari train`: trains one agent on one game, with checkpoints it goes on from exactly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mlscale.core.devices import resolve_device
+from mlscale.core.errors import UserError
+from mlscale.core.results import Metric, Result
+from mlscale.rl.atari.games import parse_games
+from mlscale.rl.dqn.atari.config import FRAME_SKIP
+from mlscale.rl.dqn.atari.parts import atari_parts
+from mlscale.rl.dqn.loop import Budget, train
+from mlscale.rl.dqn.summary import UNITS, summarise
+from mlscale.rl.dqn.trainer import Trainer
+
+if TYPE_CHECKING:
+    from mlscale.core.results import Status
+    from mlscale.core.runs import Run
+    from mlscale.rl.dqn.atari.config import AtariTrainConfig
+
+REPORTED = ("episodes", "mean_return", "final_return", "best_return")
+
+
+def run(config: AtariTrainConfig, run: Run) -> Result:
+    """Train for `config.frames` emulator frames, from the last checkpoint where there is one.
+
+    Raises:
+        UserError: There is no such game, or no such device here.
+        WorkFailed: A loss became NaN or infinite; the checkpoints before it are kept.
+    """
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    if len(parse_games(config.game)) != 1:
+        raise UserError("one game is trained on at a time", "for example --game pong")
+    torch.set_num_threads(config.threads)
+    run.device = resolve_device(config.device)
+
+    def report(done: int, total: int) -> None:
+        run.reporter.progress(done, total, "playing the checkpoint's actions again")
+
+    trainer = Trainer(config, config.agent, atari_parts(config, run.device, report))
+    budget = Budget(
+        steps=config.steps,
+        checkpoint_every_steps=config.checkpoint_every_frames // FRAME_SKIP,
+        unit="frames",
+        per_step=FRAME_SKIP,
+    )
+    with threadpool_limits(config.threads):  # NumPy's own threads
+        return train(trainer, budget, run, lambda status: result_of(config, run, status))
+
+
+def result_of(config: AtariTrainConfig, run: Run, status: Status) -> Result:
+    """Return the result of the episodes that a run has recorded."""
+    summary = summarise(run.records)
+    return Result(
+        study=run.study,
+        metrics={
+            name: Metric(value, UNITS[name], 1)
+            for name in REPORTED
+            if (value := summary[name]) is not None
+        },
+        protocol={
+            "game": config.game,
+            "frames": config.steps * FRAME_SKIP,
+            "conditions": config.protocol,
+            "returns": "game points of training episodes, exploratory actions included",
+        },
+        status=status,
+    )
