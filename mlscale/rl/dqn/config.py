@@ -27,6 +27,7 @@ class LearnerConfig:
         n_step: Rewards summed before bootstrapping.
         loss: Of the temporal-difference errors.
         target: Who chooses the bootstrap action: the target network, or the online one.
+        head: Action values straight from the features, or by duelling streams.
         time_limits: Whether a time limit is bootstrapped through or taken for a terminal state.
         replay: Whether transitions are drawn alike or by the size of their last errors.
         priority_alpha: How much errors matter to the draw, from 0, not at all.
@@ -47,6 +48,7 @@ class LearnerConfig:
     n_step: int = opt(1, help="Rewards summed before bootstrapping.", ge=1)
     loss: Literal["huber", "mse"] = opt("huber", help="Loss of temporal-difference errors.")
     target: Literal["plain", "double"] = opt("plain", help="Target rule: DQN or double DQN.")
+    head: Literal["plain", "duelling"] = opt("plain", help="Last layers.", flag=False)
     time_limits: Literal["bootstrap", "terminal"] = opt(
         "bootstrap", help="Bootstrap at a time limit, or take it for an end.", flag=False
     )
@@ -80,6 +82,12 @@ class LearnConfig(LearnerConfig):
     """
 
     hidden: tuple[int, ...] = opt((48,), help="Units of hidden layers, as in 256,256.", ge=1)
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        LearnerConfig.__post_init__(self)
+        if self.head == "duelling" and not self.hidden:
+            raise UserError("a duelling head needs a hidden layer", "name one with --learn.hidden")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Multi-layer perceptrons for flat observations, started as Glorot and Bengio say.
 
-Shape letters: B rows of a batch; I inputs; O outputs.
+Shape letters: B rows of a batch; I inputs; O outputs; A actions.
 """
 
 from __future__ import annotations
@@ -9,14 +9,46 @@ import itertools
 import math
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+import numpy as np
 
-    import numpy as np
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
+    from mlscale.rl.dqn.config import LearnConfig
+
     FloatArray = NDArray[np.float32]
+
+
+def make_value_network(
+    num_values: int, num_actions: int, config: LearnConfig, rng: np.random.Generator
+) -> nn.Sequential:
+    """Return a network from observations (B, I) to action values (B, A).
+
+    Args:
+        num_values: Values of an observation.
+        num_actions: A.
+        config: Hidden layers, and the head; the last hidden layer of a duelling network is that
+            of each of its streams.
+        rng: Draws the first weights.
+    """
+    if config.head == "plain":
+        return make_mlp((num_values, *config.hidden, num_actions), rng)
+    from torch import nn
+
+    from mlscale.rl.dqn.duelling import DuellingHead
+
+    *shared, num_hidden = config.hidden
+    layers: list[nn.Module] = []
+    if shared:
+        layers = [*make_mlp((num_values, *shared), rng), nn.ReLU()]
+    head = DuellingHead((num_values, *shared)[-1], num_hidden, num_actions)
+    for layer in head.modules():
+        if isinstance(layer, nn.Linear):
+            _start(layer, rng)
+    return nn.Sequential(*layers, head)
 
 
 def make_mlp(sizes: Sequence[int], rng: np.random.Generator) -> nn.Sequential:
@@ -55,7 +87,7 @@ def _start(layer: nn.Linear, rng: np.random.Generator) -> None:
 
 
 class Mirror:
-    """A perceptron of `make_mlp` evaluated by NumPy on the very memory of its weights.
+    """A network of `make_value_network` or `make_mlp` in NumPy, on the very memory of its weights.
 
     For a handful of rows this takes a fraction of torch's time, most of which is not arithmetic.
     Updates in place are seen at once; the network must stay on the CPU.
@@ -65,18 +97,34 @@ class Mirror:
     """
 
     def __init__(self, network: nn.Sequential) -> None:
-        parameters = [parameter.detach().numpy() for parameter in network.parameters()]
-        self._layers = [(w.T, b) for w, b in zip(parameters[::2], parameters[1::2], strict=True)]
+        self._layers = [_mirrored(layer) for layer in network]
 
     def __call__(self, x_BI: FloatArray) -> FloatArray:
         """Return the network's outputs (B, O) for inputs (B, I)."""
-        *hidden, (weight_IO, bias_O) = self._layers
-        for weight, bias in hidden:
-            x_BI = x_BI @ weight
-            x_BI += bias
-            x_BI.clip(0.0, None, out=x_BI)
-        y_BO: FloatArray = x_BI @ weight_IO + bias_O
-        return y_BO
+        for layer in self._layers:
+            x_BI = layer(x_BI)
+        return x_BI
+
+
+def _mirrored(layer: nn.Module) -> Callable[[FloatArray], FloatArray]:
+    from torch import nn
+
+    from mlscale.rl.dqn.duelling import DuellingHead
+
+    if isinstance(layer, nn.ReLU):
+        return lambda x_BI: np.maximum(x_BI, 0.0)
+    if isinstance(layer, nn.Linear):
+        weight_IO, bias_O = layer.weight.detach().numpy().T, layer.bias.detach().numpy()
+        return lambda x_BI: x_BI @ weight_IO + bias_O
+    if isinstance(layer, DuellingHead):
+        value, advantage = Mirror(layer.value), Mirror(layer.advantage)
+        return lambda x_BI: _duelled(value(x_BI), advantage(x_BI))
+    raise TypeError(f"no mirror of {layer}")
+
+
+def _duelled(value_B1: FloatArray, advantage_BA: FloatArray) -> FloatArray:
+    q_BA: FloatArray = value_B1 + advantage_BA - advantage_BA.mean(axis=1, keepdims=True)
+    return q_BA
 
 
 def tensors_of(network: nn.Module, name: str) -> dict[str, Tensor]:

@@ -12,7 +12,7 @@ from mlscale.rl.dqn.experience import FlatExperience
 from mlscale.rl.dqn.exploration.make import make_explorer
 from mlscale.rl.dqn.lanes import Lanes
 from mlscale.rl.dqn.learner import Learner
-from mlscale.rl.dqn.networks import Mirror, make_mlp
+from mlscale.rl.dqn.networks import Mirror, make_value_network
 from mlscale.rl.dqn.replay import Replay
 from mlscale.rl.dqn.success import success_of
 
@@ -70,8 +70,8 @@ def flat_parts(config: AgentConfig, agent: str) -> Parts:
         n_step=learn.n_step,
         bootstrap_at_limit=learn.time_limits == "bootstrap",
     )
-    sizes, rng = (num_values, *learn.hidden, num_actions), generator(seed, "network")
-    online, target = make_mlp(sizes, rng), make_mlp(sizes, rng)
+    rng = generator(seed, "network")
+    online, target = (make_value_network(num_values, num_actions, learn, rng) for _ in range(2))
     return Parts(
         experience=FlatExperience(lanes, replay),
         learner=Learner(online, target, learn),

@@ -1,18 +1,20 @@
 """Targets, losses, schedules, networks and one update against hand-computed numbers and torch."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 import torch  # noqa: TID253 - every test here needs it
 from torch import nn  # noqa: TID253 - every test here needs it
 
-from mlscale.core.errors import WorkFailed
+from mlscale.core.errors import UserError, WorkFailed
 from mlscale.rl.dqn.config import ExploreConfig, LearnConfig
+from mlscale.rl.dqn.duelling import DuellingHead
 from mlscale.rl.dqn.gradients import differentiable
 from mlscale.rl.dqn.learner import Learner
 from mlscale.rl.dqn.losses import huber, mse
-from mlscale.rl.dqn.networks import Mirror, glorot_bound, make_mlp
+from mlscale.rl.dqn.networks import Mirror, glorot_bound, make_mlp, make_value_network
 from mlscale.rl.dqn.optimizer import FusedAdam, clip_norm
 from mlscale.rl.dqn.presets import faithful, fixed
 from mlscale.rl.dqn.replay import Batch
@@ -25,8 +27,8 @@ def rng() -> np.random.Generator:
 
 
 def a_learner(config: LearnConfig) -> Learner:
-    sizes = (2, *config.hidden, 2)
-    return Learner(make_mlp(sizes, rng()), make_mlp(sizes, rng()), config)
+    online, target = (make_value_network(2, 2, config, rng()) for _ in range(2))
+    return Learner(online, target, config)
 
 
 class Wrapped(nn.Module):
@@ -193,14 +195,49 @@ def test_first_weights_are_glorot_uniform_and_biases_zero() -> None:
     assert not layer.bias.any()
 
 
-def test_the_mirror_computes_what_torch_does_and_sees_updates() -> None:
-    network = make_mlp((3, 8, 8, 2), rng())
+@pytest.mark.parametrize("head", ["plain", "duelling"])
+@pytest.mark.parametrize("hidden", [(8,), (8, 8)])
+def test_the_mirror_computes_what_torch_does_and_sees_updates(
+    head: Any, hidden: tuple[int, ...]
+) -> None:
+    network = make_value_network(3, 2, LearnConfig(hidden=hidden, head=head), rng())
     mirror, x = Mirror(network), torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
     for _ in range(2):
         np.testing.assert_allclose(mirror(x.numpy()), network(x).detach(), rtol=1e-5, atol=1e-6)
         with torch.no_grad():
             for parameter in network.parameters():
-                parameter.add_(0.1)
+                parameter.add_(torch.linspace(0, 0.1, parameter.numel()).view_as(parameter))
+
+
+def test_there_is_no_mirror_of_other_layers() -> None:
+    with pytest.raises(TypeError, match="no mirror of Tanh"):
+        Mirror(nn.Sequential(nn.Tanh()))
+
+
+def test_duelling_values_by_hand() -> None:
+    head = DuellingHead(1, 1, 3)
+    for stream, outputs in ((head.value, [[2.0]]), (head.advantage, [[0.0], [3.0], [6.0]])):
+        stream[0].weight.data.fill_(1.0)
+        stream[2].weight.data.copy_(torch.tensor(outputs))
+        stream[0].bias.data.zero_()
+        stream[2].bias.data.zero_()
+    assert head(torch.tensor([[1.0], [-1.0]])).tolist() == [[-1.0, 2.0, 5.0], [0.0, 0.0, 0.0]]
+
+
+def test_the_streams_share_all_hidden_layers_but_the_last() -> None:
+    network = make_value_network(3, 4, LearnConfig(hidden=(6, 5), head="duelling"), rng())
+    assert [tuple(p.shape) for p in network.parameters() if p.ndim == 2] == [
+        (6, 3), (5, 6), (1, 5), (5, 6), (4, 5)
+    ]  # fmt: skip
+    bounds = [glorot_bound(*p.shape) for p in network.parameters() if p.ndim == 2]
+    weights = [p for p in network.parameters() if p.ndim == 2]
+    assert all(w.abs().max() <= bound for w, bound in zip(weights, bounds, strict=True))
+    assert not any(p.any() for p in network.parameters() if p.ndim == 1)
+
+
+def test_duelling_without_a_hidden_layer_is_refused() -> None:
+    with pytest.raises(UserError, match="a duelling head needs a hidden layer"):
+        LearnConfig(hidden=(), head="duelling")
 
 
 @pytest.mark.parametrize("max_grad_norm", [None, 0.1])
