@@ -135,7 +135,7 @@ class _Progress:
         numbers: dict[str, Any] = {
             "return": sum(episode.episode_return for episode in self._last) / len(self._last),
             "epsilon": newest.epsilon,
-            "loss": newest.loss,
+            "loss": next((e.loss for e in reversed(self._last) if e.loss is not None), None),
             "novelty": newest.novelty,
         }
         shown = [f"{name} {value:.3g}" for name, value in numbers.items() if value is not None]
