@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
     from torch import Tensor
 
 KEEP = 2
@@ -126,3 +128,31 @@ def load_checkpoint(folder: Path, step: int) -> tuple[dict[str, Tensor], dict[st
             f"complete checkpoints here: {checkpoint_steps(folder) or 'none'}",
         ) from None
     return tensors, state
+
+
+def load_arrays(folder: Path, step: int, prefix: str) -> dict[str, NDArray[np.generic]]:
+    """Return the tensors of a checkpoint whose names begin with `prefix`, named without it.
+
+    The others are not read, nor is torch imported: a network can be had without its replay.
+
+    Raises:
+        UserError: The checkpoint is missing or damaged, or has no such tensor.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    file = folder / str(step) / "tensors.safetensors"
+    try:
+        with safe_open(file, framework="numpy") as tensors:
+            arrays = {
+                name.removeprefix(prefix): tensors.get_tensor(name)
+                for name in tensors.keys()  # noqa: SIM118 - it is no mapping
+                if name.startswith(prefix)
+            }
+    except (OSError, SafetensorError) as error:
+        raise UserError(
+            f"{file.parent} is not a readable checkpoint: {error}",
+            f"complete checkpoints here: {checkpoint_steps(folder) or 'none'}",
+        ) from None
+    if not arrays:
+        raise UserError(f"{file.parent} has no tensor named {prefix}...")
+    return arrays

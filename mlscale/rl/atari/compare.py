@@ -10,7 +10,7 @@ import numpy as np
 
 from mlscale.core.errors import UserError, unknown_name
 from mlscale.core.runs import read_run
-from mlscale.rl.atari.agents.registry import UNTRAINED, find_agent, runnable_names
+from mlscale.rl.atari.agents.registry import runnable_names
 from mlscale.rl.atari.outcome import UNEQUAL_PROTOCOLS, outcome
 from mlscale.rl.atari.published import (
     PublishedAgent,
@@ -71,8 +71,6 @@ def find_runs(name: str, run: Run) -> list[AgentRuns]:
         return [runs_of_published(find_published(name))]
     if path.is_dir():
         return [runs_of_evaluation(path)]
-    if name in UNTRAINED:
-        find_agent(name)  # raises: it says how the agent is trained
     if name in runnable_names():
         raise UserError(
             f"agent {name!r} has no published scores; it is played, not looked up",

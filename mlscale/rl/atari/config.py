@@ -114,7 +114,8 @@ class EvalConfig(Conventions):
     """Settings of `mlscale atari eval`.
 
     Args:
-        agent: Name, file or module:factory.
+        agent: Name, file, training run or module:factory; left out, that of `ckpt`.
+        ckpt: Training runs, one a game, whose newest checkpoints play in place of shipped weights.
         games: The games, or nothing for those the agent can play.
         protocol: The conditions an episode is played under.
         episodes: Episodes per game and seed.
@@ -129,7 +130,15 @@ class EvalConfig(Conventions):
     """
 
     agent: str = opt(
-        help="Agent: a name, module:factory, a .pt2 or .zip file.", metavar="NAME|FILE|CODE"
+        "",
+        help="Agent: a name, module:factory, a .pt2 or .zip file, a training run.",
+        metavar="NAME|FILE|CODE",
+    )
+    ckpt: tuple[Path, ...] = opt(
+        (),
+        help="Training runs, with commas, whose newest checkpoints play.",
+        metavar="RUN[,RUN]",
+        may_change=True,  # weights are told apart by what they are, not by where they lie
     )
     games: str = opt(
         "", help="atari57, atari5, or names with commas; all the agent covers by default."
@@ -148,7 +157,11 @@ class EvalConfig(Conventions):
         None, help="Jobs at once; by default one for every two cores.", ge=1, may_change=True
     )
     silence_limit_s: float = opt(
-        120.0, help="Kill a job silent for this long, in seconds.", gt=0, may_change=True
+        120.0,
+        help="Kill a job silent for this long, in seconds.",
+        gt=0,
+        may_change=True,
+        flag=False,
     )
     device: str = opt("auto", help="auto, cpu, cuda, cuda:N or mps.", may_change=True)
     trust: bool = opt(
@@ -159,6 +172,8 @@ class EvalConfig(Conventions):
         """Check the settings."""
         check_fields(self)
         check_device_name(self.device)
+        if not self.agent and not self.ckpt:
+            raise UserError("--agent is required", "Agent: a name, a file or code; or --ckpt RUN.")
 
 
 def tiny() -> EvalConfig:

@@ -17,11 +17,12 @@ from mlscale.core.engine.jobs import Failed, Job, Lost, Record, Recorded
 from mlscale.core.engine.make import make_engine
 from mlscale.core.errors import UserError, WorkFailed
 from mlscale.core.results import Result
-from mlscale.rl.atari.agents.registry import find_agent
+from mlscale.rl.atari.agents.registry import check_covered, find_agent
 from mlscale.rl.atari.compare import runs_of_published
 from mlscale.rl.atari.export import Table, to_csv
 from mlscale.rl.atari.games import all_games, parse_games
 from mlscale.rl.atari.jobs import THREADS_PER_WORKER, WORK, make_jobs, resolve_protocol
+from mlscale.rl.atari.kept_weights import check_weights, keep_weights
 from mlscale.rl.atari.outcome import UNEQUAL_PROTOCOLS, outcome
 from mlscale.rl.atari.progress import EvaluationProgress
 from mlscale.rl.atari.protocols import PROTOCOLS
@@ -50,21 +51,27 @@ def run(config: EvalConfig, run: Run) -> Result:
         WorkFailed: A job failed; `partial` holds the result of those that did not.
     """
     reference = find_reference(config.records)
-    if is_published(config.agent):
+    if is_published(config.agent) and not config.ckpt:
         return _score_published(config, run, reference)
-    entry = find_agent(config.agent, trust=config.trust)
-    covered = entry.games if entry.games is not None else [game.rom_id for game in all_games()]
-    games = _choose_games(config, covered)
+    entry = find_agent(config.agent, trust=config.trust, checkpoints=config.ckpt)
+    games = _choose_games(config, entry.games)
+    check_covered(games, entry.games, entry.name, entry.other_games)
+    weights = {game: entry.weights[game] for game in games if game in entry.weights}
+    check_weights(run, weights)
     run.device = _device(config.device, entry)
-    jobs = make_jobs(config, games, run.device)
+    jobs = make_jobs(config, games, run.device, entry.checkpoints)
     finished = {
         key: list(episodes.values())
         for key, episodes in _finished_episodes(run, jobs, config.episodes).items()
     }
+    if entry.note:
+        run.note(entry.note)
     _say_what_is_ahead(config, run, sum(map(len, finished.values())))
-    failures = _play(config, run, jobs, finished, entry)
+    failures = _play(config, run, jobs, finished, entry, weights)
     status: Status = "failed" if failures else "complete"
-    result = _summarise(config, run, jobs, reference, entry, status)
+    protocol = dataclasses.asdict(resolve_protocol(config))
+    protocol |= {"weights": weights} if weights else {}
+    result = _summarise(config, run, jobs, reference, entry, protocol, status)
     if failures:
         raise _failure(failures, len(jobs), result)
     return result
@@ -81,17 +88,10 @@ def _device(name: str, entry: AgentEntry) -> str:
     return resolve_device(name)
 
 
-def _choose_games(config: EvalConfig, covered: Sequence[str]) -> list[str]:
-    if not config.games:
-        return list(covered)
-    chosen = [game.rom_id for game in parse_games(config.games)]
-    missing = [game for game in chosen if game not in covered]
-    if missing:
-        raise UserError(
-            f"agent {config.agent!r} does not cover {', '.join(missing)}",
-            f"it covers {', '.join(covered)}",
-        )
-    return chosen
+def _choose_games(config: EvalConfig, covered: Sequence[str] | None) -> list[str]:
+    if config.games:
+        return [game.rom_id for game in parse_games(config.games)]
+    return [game.rom_id for game in all_games()] if covered is None else list(covered)
 
 
 def _finished_episodes(
@@ -144,6 +144,7 @@ def _play(
     jobs: Sequence[Job],
     finished: Mapping[str, Sequence[Record]],
     entry: AgentEntry,
+    weights: Mapping[str, Mapping[str, Any]],
 ) -> list[Failed]:
     """Play all jobs, logging each episode; return the jobs that failed."""
     engine = make_engine(
@@ -162,6 +163,8 @@ def _play(
     with closing(engine.run(WORK, waiting, finished)) as events:
         for event in events:
             if isinstance(event, Recorded):
+                if not run.records:
+                    keep_weights(run, weights)
                 run.log(event.record)
             elif isinstance(event, Lost):
                 run.note(f"{event.job.key}: the worker {event.reason}; the job goes on in another")
@@ -198,11 +201,11 @@ def _summarise(
     jobs: Sequence[Job],
     reference: Reference,
     entry: AgentEntry,
+    protocol: dict[str, Any],
     status: Status,
 ) -> Result:
     """Score each game and seed of which all episodes are finished."""
     finished = _finished_episodes(run, jobs, config.episodes)
-    protocol = dataclasses.asdict(resolve_protocol(config))
     complete: dict[str, list[list[Record]]] = {}
     for job in sorted(jobs, key=lambda job: (job.payload["game"], job.payload["seed"])):
         if len(finished[job.key]) == config.episodes:
@@ -266,6 +269,7 @@ def _score_published(config: EvalConfig, run: Run, reference: Reference) -> Resu
     published = find_published(config.agent)
     runs = runs_of_published(published)
     chosen = _choose_games(config, list(runs.scores))
+    check_covered(chosen, list(runs.scores), config.agent)
     run.note(f"{published.display_name} is published scores: no episode was played")
     run.note(UNEQUAL_PROTOCOLS)
     return outcome(

@@ -7,6 +7,7 @@ not on timing, so a job goes on after its last record and loses only what it was
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlscale.core.engine.jobs import Job, Progress, Record
@@ -30,14 +31,29 @@ THREADS_PER_WORKER = 2  # one emulates while the other acts
 POLICY_THREADS = 1  # a second one would wait, spinning, for the core the emulators are on
 
 
-def make_jobs(config: EvalConfig, games: Sequence[str], device: str = "cpu") -> list[Job]:
-    """Return one job per game and seed."""
+def make_jobs(
+    config: EvalConfig,
+    games: Sequence[str],
+    device: str = "cpu",
+    checkpoints: Mapping[str, Path] | None = None,
+) -> list[Job]:
+    """Return one job per game and seed.
+
+    Args:
+        config: What to play, how often and under which conditions.
+        games: ROM ids.
+        device: Torch device of the policy.
+        checkpoints: By game, what plays it where that is a checkpoint. Jobs are told the step:
+            the newest one may be another by the time they begin.
+    """
     protocol = resolve_protocol(config)
+    named = {game: [str(path.resolve())] for game, path in (checkpoints or {}).items()}
     return [
         Job(
             key=f"{game}/{seed}",
             payload={
-                "agent": config.agent,
+                "agent": "" if game in named else config.agent,
+                "checkpoints": named.get(game, []),
                 "trust": config.trust,
                 "device": device,
                 "game": game,
@@ -61,13 +77,23 @@ def resolve_protocol(config: EvalConfig) -> Protocol:
     return dataclasses.replace(protocol, name=name, max_frames=config.max_frames)
 
 
+def episode_start(game: str, seed: int, number: int) -> EpisodeStart:
+    """Return the episode of that number in an evaluation of a game with a seed."""
+    return EpisodeStart(
+        episode=number,
+        emulator_seed=derive_seed(seed, "emulator", game, number),
+        agent_seed=derive_seed(seed, "agent", game, number),
+    )
+
+
 def play_job(
     payload: Mapping[str, Any], finished: Sequence[Record]
 ) -> Iterator[Record | Progress | None]:
     """Play the episodes of one game and seed that are not finished; see `Work`."""
     game, seed = payload["game"], payload["seed"]
     protocol = Protocol(**payload["protocol"])
-    entry = find_agent(payload["agent"], trust=payload["trust"])
+    checkpoints = [Path(path) for path in payload["checkpoints"]]
+    entry = find_agent(payload["agent"], trust=payload["trust"], checkpoints=checkpoints)
     limit_threads(POLICY_THREADS)
     action_ids = offered_actions(game, protocol)
 
@@ -81,15 +107,8 @@ def play_job(
         return make_agent(entry.factory, task)
 
     done = {record["episode"] for record in finished}
-    starts = [
-        EpisodeStart(
-            episode=number,
-            emulator_seed=derive_seed(seed, "emulator", game, number),
-            agent_seed=derive_seed(seed, "agent", game, number),
-        )
-        for number in range(payload["episodes"])
-        if number not in done
-    ]
+    numbers = [number for number in range(payload["episodes"]) if number not in done]
+    starts = [episode_start(game, seed, number) for number in numbers]
     played = play_episodes(
         game,
         protocol,

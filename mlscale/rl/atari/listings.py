@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mlscale.core.results import Result
-from mlscale.rl.atari.agents.registry import SHIPPED, UNTRAINED, runnable_names
+from mlscale.rl.atari.agents.registry import listed_agent, runnable_names
 from mlscale.rl.atari.games import parse_games
 from mlscale.rl.atari.published import published_agents, published_scores
 from mlscale.rl.atari.scoring import find_reference
@@ -38,13 +38,7 @@ def run_games(config: GamesConfig, run: Run) -> Result:
 
 def run_agents(config: AgentsConfig, run: Run) -> Result:
     """Return the agents: those that can be played, and those that are published tables."""
-    runnable = [
-        {"agent": name, "description": SHIPPED[name].description if name in SHIPPED else "plug-in"}
-        for name in runnable_names()
-    ]
-    runnable += [
-        {"agent": name, "description": "not trained in this version"} for name in UNTRAINED
-    ]
+    runnable = [_runnable(name) for name in runnable_names()]
     published = [
         {
             "agent": agent.id,
@@ -60,3 +54,15 @@ def run_agents(config: AgentsConfig, run: Run) -> Result:
         for agent in published_agents()
     ]
     return Result(study=run.study, tables={"runnable": runnable, "published": published})
+
+
+def _runnable(name: str) -> dict[str, Any]:
+    entry = listed_agent(name)
+    if entry is None:
+        return {"agent": name, "description": "plug-in", "games": None, "frames": None}
+    return {
+        "agent": name,
+        "description": entry.description,
+        "games": None if entry.games is None else list(entry.games),
+        "frames": entry.train_frames,
+    }

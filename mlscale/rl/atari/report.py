@@ -237,4 +237,6 @@ def _conventions(result: Result, agents: Sequence[Agent]) -> Facts:
 def _in_words(value: Any) -> str:
     if isinstance(value, str):
         return CONVENTIONS.get(value, value)
+    if isinstance(value, Mapping):  # weights, by game
+        return ", ".join(f"{game} {known['sha256'][:12]}" for game, known in value.items())
     return f"{value:,}" if isinstance(value, int) else json.dumps(value)

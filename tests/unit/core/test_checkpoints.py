@@ -15,7 +15,12 @@ import pytest
 import torch  # noqa: TID253 - nearly every test here needs it
 
 from mlscale.core import checkpoints
-from mlscale.core.checkpoints import checkpoint_steps, load_checkpoint, save_checkpoint
+from mlscale.core.checkpoints import (
+    checkpoint_steps,
+    load_arrays,
+    load_checkpoint,
+    save_checkpoint,
+)
 from mlscale.core.errors import UserError, WorkFailed
 
 
@@ -254,3 +259,19 @@ def test_a_damaged_checkpoint_is_a_user_error(
     with pytest.raises(UserError, match=f"^{target} is not a readable checkpoint: ") as caught:
         load_checkpoint(tmp_path, 2)
     assert (caught.value.hint or "").startswith("complete checkpoints here: [1")
+
+
+def test_some_arrays_are_read_without_the_others(tmp_path: Path) -> None:
+    tensors = {"net/a": torch.arange(3.0), "net/b": torch.ones(2, 2), "replay": torch.zeros(5)}
+    save_checkpoint(tmp_path, 7, tensors, {})
+    arrays = load_arrays(tmp_path, 7, "net/")
+    assert {name: array.tolist() for name, array in arrays.items()} == {
+        "a": [0.0, 1.0, 2.0], "b": [[1.0, 1.0], [1.0, 1.0]]
+    }  # fmt: skip
+    with pytest.raises(UserError) as caught:
+        load_arrays(tmp_path, 7, "nosuch/")
+    assert caught.value.message == f"{tmp_path / '7'} has no tensor named nosuch/..."
+    with pytest.raises(UserError) as caught:
+        load_arrays(tmp_path, 8, "net/")
+    assert caught.value.message.startswith(f"{tmp_path / '8'} is not a readable checkpoint")
+    assert caught.value.hint == "complete checkpoints here: [7]"

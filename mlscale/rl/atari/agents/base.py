@@ -5,8 +5,9 @@ Letters: N lanes (episodes played at once), F stacked frames, H height, W width.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -83,6 +84,11 @@ class AgentEntry:
         description: One line for listings.
         train_frames: Emulator frames it was trained for, where known.
         uses_torch: Whether it computes with torch, so that workers import it once for all.
+        note: What is said once before it plays, as that its weights cover some games only.
+        other_games: How a game that is not covered can be, for the error.
+        weights: By game, what is known of the weights it plays, `sha256` in any case; it goes
+            into the result, and an evaluation does not go on with other weights.
+        checkpoints: By game, the checkpoint it is played from, for an agent of training runs.
     """
 
     name: str
@@ -91,3 +97,7 @@ class AgentEntry:
     description: str = ""
     train_frames: int | None = None
     uses_torch: bool = False
+    note: str = ""
+    other_games: str = ""
+    weights: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    checkpoints: Mapping[str, Path] = field(default_factory=dict)

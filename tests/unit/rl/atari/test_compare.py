@@ -183,7 +183,11 @@ def test_a_folder_that_is_no_run(folder: Path) -> None:
             "agent 'random' has no published scores; it is played, not looked up",
             "`mlscale atari eval --agent random --out DIR`, then compare DIR",
         ),
-        ("dqn", "agent 'dqn' has no trained weights in this version", "`mlscale atari train"),
+        (
+            "dqn",
+            "agent 'dqn' has no published scores; it is played, not looked up",
+            "`mlscale atari eval --agent dqn --out DIR`, then compare DIR",
+        ),
     ],
 )
 def test_names_that_stand_for_no_scores(name: str, message: str, hint: str) -> None:

@@ -312,6 +312,95 @@ def test_games_that_an_agent_does_not_cover(monkeypatch: pytest.MonkeyPatch) -> 
     assert error.hint == "it covers pong, alien"
 
 
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Return a function that makes the agent one of weights with this digest for Pong."""
+
+    def train(digest: str) -> None:
+        entry = AgentEntry(
+            name="learner",
+            factory=SHIPPED["noop"].factory,
+            games=("pong", "alien"),
+            note="trained on 400 frames",
+            other_games="train others",
+            weights={"pong": {"sha256": digest, "step": 100}, "alien": {"sha256": "a"}},
+            checkpoints={"pong": Path("runs/p/checkpoints/100")},
+        )
+        monkeypatch.setattr(evaluate, "find_agent", lambda name, **_: entry)
+
+    return train
+
+
+def test_the_result_says_which_weights_played(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trained: Callable[[str], None]
+) -> None:
+    trained("p1")
+    settings = config(agent="", ckpt=(Path("runs/p"),), games="pong")
+    run = open_run("atari.eval", settings, out=tmp_path / "run")
+    result = evaluated(monkeypatch, Script(), settings, run)
+    assert result.protocol["weights"] == {"pong": {"sha256": "p1", "step": 100}}
+    assert run.notes[0] == "trained on 400 frames"
+    assert json.loads((tmp_path / "run" / "weights.json").read_text()) == result.protocol["weights"]
+    (agent,) = result.tables["agents"]
+    assert agent["agent"] == "learner"
+
+
+def test_an_evaluation_of_weights_goes_on_with_these_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trained: Callable[[str], None]
+) -> None:
+    trained("p1")
+    first, more = config(agent="learner", games="pong"), config(
+        agent="learner", games="pong", episodes=3, ckpt=(Path("moved"),)
+    )  # fmt: skip
+    run = open_run("atari.eval", first, out=tmp_path / "run")
+    run.finish(evaluated(monkeypatch, Script(), first, run))
+    trained("p2")
+    run = open_run("atari.eval", more, out=tmp_path / "run")
+    engine = Script()
+    with pytest.raises(UserError, match="was begun with other weights for pong"):
+        evaluated(monkeypatch, engine, more, run)
+    run.withdraw()
+    assert engine.asked == []
+    trained("p1")
+    run = open_run("atari.eval", more, out=tmp_path / "run")
+    result = evaluated(monkeypatch, Script(), more, run)
+    assert rows(result)["pong"]["episodes"] == 3
+
+
+def test_jobs_are_told_the_checkpoint(
+    monkeypatch: pytest.MonkeyPatch, trained: Callable[[str], None]
+) -> None:
+    trained("p1")
+    payloads = {}
+    engine, settings = Script(), config(agent="learner")
+    play = engine.run
+
+    def run(work: str, jobs: Sequence[Job], finished: Mapping[str, Any]) -> Iterator[Any]:
+        payloads.update({job.payload["game"]: job.payload for job in jobs})
+        return play(work, jobs, finished)
+
+    engine.run = run  # type: ignore[method-assign]
+    evaluated(monkeypatch, engine, settings, Run("atari.eval", settings))
+    assert payloads["pong"]["agent"] == ""
+    assert payloads["pong"]["checkpoints"] == [str(Path("runs/p/checkpoints/100").resolve())]
+    assert (payloads["alien"]["agent"], payloads["alien"]["checkpoints"]) == ("learner", [])
+
+
+def test_the_way_to_other_games_is_said(
+    monkeypatch: pytest.MonkeyPatch, trained: Callable[[str], None]
+) -> None:
+    trained("p1")
+    error, _ = failed(monkeypatch, Script(), agent="learner", games="qbert")
+    assert error.hint == "it covers pong, alien; train others"
+
+
+def test_an_agent_or_a_checkpoint_is_needed() -> None:
+    with pytest.raises(UserError) as caught:
+        EvalConfig()
+    assert caught.value.message == "--agent is required"
+    assert EvalConfig(ckpt=(Path("x"),)).agent == ""
+
+
 def test_all_games_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     engine, settings = Script(), config(games="", episodes=1)
     evaluated(monkeypatch, engine, settings, Run("atari.eval", settings))

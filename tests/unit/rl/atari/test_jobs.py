@@ -26,8 +26,8 @@ def test_jobs_are_games_times_seeds_as_plain_data() -> None:
     payload = made[1].payload
     assert json.loads(json.dumps(payload)) == payload
     assert {key: payload[key] for key in payload if key != "protocol"} == {
-        "agent": "noop", "trust": True, "device": "cuda:1", "game": "pong", "seed": 4,
-        "episodes": 2, "lanes": 4,
+        "agent": "noop", "checkpoints": [], "trust": True, "device": "cuda:1", "game": "pong",
+        "seed": 4, "episodes": 2, "lanes": 4,
     }  # fmt: skip
     assert payload["protocol"]["max_frames"] == 400
     assert payload["protocol"]["stuck_frames"] == 18_000

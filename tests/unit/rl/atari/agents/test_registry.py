@@ -13,7 +13,12 @@ from mlscale.rl.atari.agents import registry
 from mlscale.rl.atari.agents.base import AgentEntry, EpisodicAgent, Task
 from mlscale.rl.atari.agents.noop_agent import NoopAgent
 from mlscale.rl.atari.agents.random_agent import RandomAgent
-from mlscale.rl.atari.agents.registry import find_agent, make_agent, runnable_names
+from mlscale.rl.atari.agents.registry import (
+    check_covered,
+    find_agent,
+    make_agent,
+    runnable_names,
+)
 
 TASK = Task(game="pong", action_ids=tuple(range(18)))
 FACTORIES_HINT = "a factory takes a Task and returns an agent with reset() and act()"
@@ -99,12 +104,19 @@ def test_an_entry_point_may_be_a_factory_or_an_entry(installed: str) -> None:
 def test_entry_points_are_listed_after_shipped_agents_which_they_cannot_replace(
     installed: str,
 ) -> None:
-    assert runnable_names() == ["random", "noop", "alpha", "dqn", "gone", "seven", "zeta"]
+    plugins = ["alpha", "gone", "seven", "zeta"]
+    assert runnable_names() == ["random", "noop", "dqn", "dqn_mbe", *plugins]
     assert find_agent("random") is registry.SHIPPED["random"]
+    assert find_agent("dqn").description.startswith("DQN, ")
 
 
-def test_an_entry_point_makes_an_untrained_agent_playable(installed: str) -> None:
-    assert find_agent("dqn").name == "dqn"
+def test_listing_imports_no_plug_in(installed: str) -> None:
+    assert [registry.listed_agent(name) for name in ("alpha", "gone", "nosuch")] == [None] * 3
+    assert installed not in sys.modules
+    for name in ("random", "noop", "dqn", "dqn_mbe"):
+        entry = registry.listed_agent(name)
+        assert entry is not None
+        assert entry.name == name
 
 
 def test_a_broken_entry_point_is_named(installed: str) -> None:
@@ -252,7 +264,7 @@ def test_other_files_are_no_agents(folder: Path, name: str) -> None:
     (folder / name).touch()
     assert error_of(name, trust=True) == (
         f"{name} is not a kind of agent file",
-        "files that can be played: .pt2, .zip; code: module:factory",
+        "files that can be played: .pt2, .zip, training runs; code: module:factory",
     )
 
 
@@ -268,10 +280,19 @@ def test_a_name_like_no_other() -> None:
     assert error_of("xyzzy") == ("unknown agent 'xyzzy'", LISTING)
 
 
-@pytest.mark.parametrize("name", ["dqn", "dqn_mbe"])
-def test_agents_that_have_to_be_trained_first(name: str) -> None:
-    message, hint = error_of(name)
-    assert message == f"agent {name!r} has no trained weights in this version"
-    assert hint is not None
-    assert hint.startswith(f"`mlscale atari train --agent {name} --game pong` trains it")
-    assert hint.endswith("to play now: random, noop")
+def test_games_that_are_not_covered() -> None:
+    def refused(*arguments: object) -> tuple[str, str | None]:
+        with pytest.raises(UserError) as caught:
+            check_covered(*arguments)  # type: ignore[arg-type]
+        return caught.value.message, caught.value.hint
+
+    check_covered(["pong"], None, "a", "train it")
+    check_covered(["pong"], ["alien", "pong"], "a", "train it")
+    assert refused(["pong", "qbert"], ["alien", "pong"], "a", "train it") == (
+        "agent 'a' does not cover qbert", "it covers alien, pong; train it",
+    )  # fmt: skip
+    assert refused(["qbert"], ["pong"], "a") == ("agent 'a' does not cover qbert", "it covers pong")
+    for games in ([], ["pong"]):
+        assert refused(games, [], "a", "train it") == (
+            "agent 'a' has no trained weights in this version", "train it",
+        )  # fmt: skip
