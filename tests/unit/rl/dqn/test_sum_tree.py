@@ -51,9 +51,9 @@ def test_a_zero_is_never_found_whatever_the_rounding(num_values: int) -> None:
 def test_sums_depend_on_the_values_alone() -> None:
     rng = np.random.default_rng(0)
     grown, written = SumTree(5000), SumTree(5000)
-    for _ in range(300):
-        places = rng.permutation(5000)[:20]
-        grown.set(places, rng.random(20) * 10.0 ** rng.integers(-9, 9))
+    for turn in range(100):  # ever smaller: what large values left behind would show
+        places = rng.permutation(5000)[:1000]
+        grown.set(places, rng.random(1000) * 10.0 ** (9 - turn / 5))
     written.set(np.arange(5000), grown.values)
     assert written.total == grown.total
     masses = rng.random(1000) * grown.total
