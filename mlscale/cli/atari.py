@@ -14,6 +14,7 @@ from mlscale.rl.atari.config import (
     GamesConfig,
     ScoreConfig,
 )
+from mlscale.rl.atari.watch_config import WatchConfig
 from mlscale.rl.dqn.atari.config import AtariTrainConfig
 from mlscale.rl.dqn.atari.presets import TRAIN_PRESETS
 
@@ -63,4 +64,12 @@ def train(config: AtariTrainConfig, common: Common) -> None:
 @takes(EvalConfig, EVAL_PRESETS)
 def evaluate(config: EvalConfig, common: Common) -> None:
     """Play real episodes with an agent and score them."""
-    execute("atari.eval", config, common, name=config.agent)
+    execute("atari.eval", config, common, name=config.agent or config.ckpt[0].name)
+
+
+@app.command("watch")
+@takes(WatchConfig)
+def watch(config: WatchConfig, common: Common) -> None:
+    """Film an episode that an agent plays."""
+    player = config.agent or (config.ckpt.name if config.ckpt else "")
+    execute("atari.watch", config, common, name=f"{player}-{config.game}")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mlscale.cli.options import Common
     from mlscale.cli.studies import Study
 
+TO_LOOK_AT = {"report": ("report.html",), "film": ("episode.mp4", "episode.gif")}
+
 
 def execute(study_name: str, config: Any, common: Common, *, name: str = "run") -> None:
     """Run a study and show its result.
@@ -103,9 +105,10 @@ def _resume_hint(run: Run) -> str | None:
 
 
 def _say_where(run: Run, common: Common) -> None:
-    if run.path is not None and not common.quiet:
-        report = run.path / "report.html"
-        shown = report if report.exists() else run.path
-        sys.stderr.write(f"run directory: {run.path}\n")
-        if shown == report:
-            sys.stderr.write(f"report: {report}\n")
+    if run.path is None or common.quiet:
+        return
+    sys.stderr.write(f"run directory: {run.path}\n")
+    for kind, names in TO_LOOK_AT.items():
+        for name in names:
+            if (run.path / name).exists():
+                sys.stderr.write(f"{kind}: {run.path / name}\n")

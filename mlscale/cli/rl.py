@@ -8,6 +8,7 @@ from mlscale.cli.execute import execute
 from mlscale.cli.options import Common, takes
 from mlscale.rl.dqn.config import EvalConfig, ExplorationConfig, StudyConfig, TrainConfig
 from mlscale.rl.dqn.presets import EXPLORE_PRESETS, STUDY_PRESETS, TRAIN_PRESETS
+from mlscale.rl.dqn.watch_config import WatchConfig
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -28,6 +29,13 @@ def train(config: TrainConfig, common: Common) -> None:
 def evaluate(config: EvalConfig, common: Common) -> None:
     """Play episodes with what a training has learned."""
     execute("rl.eval", config, common, name=config.run.name)
+
+
+@app.command("watch")
+@takes(WatchConfig)
+def watch(config: WatchConfig, common: Common) -> None:
+    """Film an episode played with what a training has learned."""
+    execute("rl.watch", config, common, name=config.run.name)
 
 
 @app.command("explore")

@@ -87,6 +87,12 @@ STUDIES = (
         render="mlscale.cli.atari_tables:draw_eval",
     ),
     Study(
+        name="atari.watch",
+        config="mlscale.rl.atari.watch_config:WatchConfig",
+        run="mlscale.rl.atari.watch:run",
+        render="mlscale.cli.watch_tables:draw_watch",
+    ),
+    Study(
         name="atari.train",
         config="mlscale.rl.dqn.atari.config:AtariTrainConfig",
         run="mlscale.rl.dqn.atari.train:run",
@@ -103,6 +109,12 @@ STUDIES = (
         config="mlscale.rl.dqn.config:EvalConfig",
         run="mlscale.rl.dqn.evaluate:run",
         render="mlscale.cli.rl_tables:draw_eval",
+    ),
+    Study(
+        name="rl.watch",
+        config="mlscale.rl.dqn.watch_config:WatchConfig",
+        run="mlscale.rl.dqn.watch:run",
+        render="mlscale.cli.watch_tables:draw_watch",
     ),
     Study(
         name="rl.explore",

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 End = Literal["game over", "frame cap", "stuck"]
 
+SCREEN_SHAPE = (210, 160)  # (H, W) px, the same in all 57 games
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
@@ -52,10 +54,13 @@ class Lane:
         game: ALE ROM id.
         protocol: The conditions to play under.
         resetter: Runs resets off the main thread.
+        colour: Whether its observations are the screen for people to see (see `make_emulator`).
     """
 
-    def __init__(self, game: str, protocol: Protocol, resetter: Executor) -> None:
-        self._env = make_emulator(game, protocol)
+    def __init__(
+        self, game: str, protocol: Protocol, resetter: Executor, *, colour: bool = False
+    ) -> None:
+        self._env = make_emulator(game, protocol, colour=colour)
         self._stuck_frames = protocol.stuck_frames
         self._modulus = COUNTER_MODULUS.get(game)
         self._marks = MARKS_READ_AS.get(game)
@@ -125,6 +130,11 @@ class Lane:
         """Emulator frames of the episode so far."""
         return self._frames
 
+    @property
+    def score(self) -> int:
+        """Game points of the episode so far."""
+        return self._score
+
     def receive(self) -> tuple[NDArray[np.uint8], Episode | None]:
         """Wait for the step and return the (F, H, W) observation, and the episode if it ended."""
         observation_1FHW, reward_1, terminated_1, truncated_1, info = self._env.recv()
@@ -157,12 +167,35 @@ class Lane:
         return Episode(episode=self.start.episode, score=self._score, frames=self._frames, end=end)
 
 
-def make_emulator(game: str, protocol: Protocol, num_envs: int = 1, num_threads: int = 1) -> Any:
+def make_emulator(
+    game: str,
+    protocol: Protocol,
+    num_envs: int = 1,
+    num_threads: int = 1,
+    *,
+    colour: bool = False,
+) -> Any:
     """Return ale-py's vector environment set to a protocol, its training defaults switched off.
 
     Reward clipping and fire-on-reset are on by default there; both would change scores.
+
+    Args:
+        game: ALE ROM id.
+        protocol: The conditions to play under.
+        num_envs: N episodes side by side.
+        num_threads: Threads that emulate.
+        colour: Observations (N, 1, 210, 160, 3), the newest screen in colours, in place of
+            (N, 4, 84, 84), four small grey ones.
     """
     from ale_py.vector_env import AtariVectorEnv
+
+    height, width = SCREEN_SHAPE
+    look: dict[str, Any] = {
+        "grayscale": False,
+        "stack_num": 1,
+        "img_height": height,
+        "img_width": width,
+    }
 
     return AtariVectorEnv(
         game,
@@ -176,4 +209,5 @@ def make_emulator(game: str, protocol: Protocol, num_envs: int = 1, num_threads:
         reward_clipping=False,
         use_fire_reset=False,
         episodic_life=False,
+        **(look if colour else {}),
     )

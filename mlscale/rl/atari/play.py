@@ -114,7 +114,7 @@ class Group:
         self._num_actions = num_actions
         self._observations_NFHW = np.zeros((num_rows, *OBSERVATION_SHAPE), dtype=np.uint8)
         self._finished_frames = 0
-        self._ask(lambda: agent.reset(num_rows))
+        ask(lambda: agent.reset(num_rows))
 
     @property
     def playing(self) -> bool:
@@ -158,29 +158,34 @@ class Group:
         agent = self._agent
         if isinstance(agent, EpisodicAgent) and lane.start is not None:
             seed = lane.start.agent_seed
-            self._ask(lambda: agent.begin(row, seed))
+            ask(lambda: agent.begin(row, seed))
 
     def send(self) -> None:
         """Ask the agent for actions and start the lanes' next step."""
         if not self.playing:
             return
-        answer = self._ask(lambda: self._agent.act(self._observations_NFHW))
+        answer = ask(lambda: self._agent.act(self._observations_NFHW))
         num_rows = len(self._observations_NFHW)
         actions_N = check_actions(answer, num_rows, self._num_actions)
         for action, lane in zip(actions_N.tolist(), self._lanes, strict=False):
             if lane.playing:
                 lane.send(action)
 
-    def _ask(self, question: Callable[[], Any]) -> Any:
-        try:
-            return question()
-        except MlscaleError:
-            raise
-        except Exception as error:
-            raise WorkFailed(
-                f"the agent raised {one_line(error)}",
-                "run again with --debug to see where",
-            ) from error
+
+def ask(question: Callable[[], Any]) -> Any:
+    """Return what the agent answers.
+
+    Raises:
+        WorkFailed: It raised.
+    """
+    try:
+        return question()
+    except MlscaleError:
+        raise
+    except Exception as error:
+        raise WorkFailed(
+            f"the agent raised {one_line(error)}", "run again with --debug to see where"
+        ) from error
 
 
 def check_actions(answer: Any, num_lanes: int, num_actions: int) -> NDArray[np.integer[Any]]:

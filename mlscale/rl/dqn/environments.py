@@ -14,8 +14,12 @@ NEEDS = "mlscale rl learns discrete actions from flat observations, as in Mounta
 LISTING = "`python -c 'import gymnasium; gymnasium.pprint_registry()'` lists them"
 
 
-def make_environment(env_id: str) -> gymnasium.Env[Any, Any]:
+def make_environment(env_id: str, *, render_mode: str | None = None) -> gymnasium.Env[Any, Any]:
     """Return a new environment.
+
+    Args:
+        env_id: A gymnasium id.
+        render_mode: How it draws itself, one of its own modes, if it is to.
 
     Raises:
         UserError: There is none of that id, it needs a package that is not installed, its
@@ -24,10 +28,13 @@ def make_environment(env_id: str) -> gymnasium.Env[Any, Any]:
     import gymnasium
     from gymnasium.error import DependencyNotInstalled, Error
 
+    settings: dict[str, Any] = {}
+    if render_mode is not None:  # an environment that draws nothing may not even take None
+        settings["render_mode"] = render_mode
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of ids: an error below says it, or it is no matter
-            env = gymnasium.make(env_id, disable_env_checker=True)
+            env = gymnasium.make(env_id, disable_env_checker=True, **settings)
     except DependencyNotInstalled as error:
         text = str(error).splitlines()[0]
         hint = "pip install 'mlscale[box2d]'" if "Box2D" in text else text

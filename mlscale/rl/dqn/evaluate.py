@@ -9,27 +9,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlscale.core.checkpoints import checkpoint_steps, load_checkpoint
-from mlscale.core.config import from_dict
-from mlscale.core.errors import UserError
 from mlscale.core.results import Metric, Result
-from mlscale.core.runs import read_run
 from mlscale.core.seeding import derive_seed, generator
 from mlscale.core.stats import bootstrap
-from mlscale.rl.dqn.config import TrainConfig
 from mlscale.rl.dqn.lanes import Lanes
-from mlscale.rl.dqn.networks import Mirror, load_weights, make_mlp
 from mlscale.rl.dqn.success import success_of
+from mlscale.rl.dqn.trained import find_training, load_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from mlscale.core.runs import Run
-    from mlscale.rl.dqn.config import EvalConfig
+    from mlscale.rl.dqn.config import EvalConfig, TrainConfig
     from mlscale.rl.dqn.lanes import Ended
+    from mlscale.rl.dqn.networks import Mirror
     from mlscale.rl.dqn.success import Success
 
 
@@ -39,12 +34,12 @@ def run(config: EvalConfig, run: Run) -> Result:
     Raises:
         UserError: The run is not a training, or has no checkpoint yet.
     """
-    trained, step = _find_training(config.run)
+    trained, step = find_training(config.run)
     lanes = Lanes(trained.env, 1, derive_seed(config.seed, "eval"))
     success = success_of(trained.env)
     run.rewind(0)
     try:
-        values = _load_values(config.run, step, trained, lanes)
+        values = load_values(config.run, step, trained, lanes.num_values, lanes.num_actions)
         for number, ended in enumerate(_play(config, lanes, values)):
             succeeded = success(ended.episode_return, terminated=ended.terminated)
             run.log(
@@ -59,28 +54,6 @@ def run(config: EvalConfig, run: Run) -> Result:
     finally:
         lanes.close()
     return _result(config, run, trained, step, success)
-
-
-def _find_training(path: Path) -> tuple[TrainConfig, int]:
-    """Return the settings of a training and the step of its newest checkpoint."""
-    stored = read_run(path)
-    if stored.study != "rl.train":
-        raise UserError(
-            f"{path} is a run of {stored.study}, not of rl.train", "train with `mlscale rl train`"
-        )
-    steps = checkpoint_steps(path / "checkpoints")
-    if not steps:
-        raise UserError(f"{path} has no checkpoint yet", f"go on with: mlscale runs resume {path}")
-    return from_dict(TrainConfig, stored.config, where=str(path / "config.json")), steps[-1]
-
-
-def _load_values(path: Path, step: int, trained: TrainConfig, lanes: Lanes) -> Mirror:
-    """Return the checkpoint's action values."""
-    sizes = (lanes.num_values, *trained.learn.hidden, lanes.num_actions)
-    network = make_mlp(sizes, generator(0, "overwritten"))
-    tensors, _ = load_checkpoint(path / "checkpoints", step)
-    load_weights(network, "online", tensors)
-    return Mirror(network)
 
 
 def _play(config: EvalConfig, lanes: Lanes, values: Mirror) -> Iterator[Ended]:
