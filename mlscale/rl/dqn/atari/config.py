@@ -43,10 +43,10 @@ class LatentMbeConfig:
 
 
 ATARI_LEARN = LearnerConfig(
-    lr=2.5e-4,
+    lr=5e-4,
     adam_eps=1.5e-4,
     batch=32,
-    n_step=5,
+    n_step=10,
     target="double",
     replay_steps=100_000,
     start_steps=1_600,
