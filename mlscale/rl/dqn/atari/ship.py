@@ -138,7 +138,7 @@ def _describe(one: Trained, evaluation: Evaluation) -> dict[str, Any]:
             or "mlscale atari train --config CONFIG.json",
             "config": result["config"],
             **{name: environment[name] for name in ("git", "dirty", "mlscale", "torch")},
-            "final_return": result["metrics"]["final_return"],
+            "final_return": result["metrics"].get("final_return"),
         },
         "evaluation": evaluation.described(one.agent),
         "random": find_game(one.game).random,
