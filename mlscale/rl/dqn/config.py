@@ -102,7 +102,7 @@ class ExploreConfig:
         decay: The factor per action.
         linear_steps: Actions until a linear schedule ends.
         decay_from: Whether it falls from the first action on or after the exploration-only phase.
-        hold_steps: Longest time an exploratory action is held for, uniform from 1.
+        hold_steps: Steps an exploratory action is held for.
     """
 
     only_steps: int = opt(10_000, help="First actions that are all exploratory.", ge=0)
@@ -116,7 +116,7 @@ class ExploreConfig:
     decay_from: Literal["start", "after_only"] = opt(
         "after_only", help="From when on epsilon falls.", flag=False
     )
-    hold_steps: int = opt(1, help="Longest hold of an exploratory action.", ge=1, flag=False)
+    hold_steps: int = opt(1, help="Steps an exploratory action is held for.", ge=1, flag=False)
 
     def __post_init__(self) -> None:
         """Check the settings."""

@@ -58,7 +58,7 @@ ATARI_EXPLORE = ExploreConfig(
     schedule="linear",
     epsilon_final=0.02,
     linear_steps=25_000,
-    hold_steps=8,
+    hold_steps=4,
 )
 ATARI_RND = RndConfig(scale=0.01, hidden=(256,), features=64, lr=1e-4)
 

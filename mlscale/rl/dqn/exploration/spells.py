@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def start_probability(epsilon: float, mean_steps: float) -> float:
+def start_probability(epsilon: float, num_steps: int) -> float:
     """Return how often a free step must start a spell for a share `epsilon` of steps to be in one.
 
-    Spells of mean length d begin at free steps with probability p, so the share of steps inside
-    them is p d / (p d + 1 - p), which is solved for p.
+    Spells of d steps begin at free steps with probability p, so the share of steps inside them is
+    p d / (p d + 1 - p), which is solved for p.
 
     Args:
         epsilon: Share of exploratory steps, in 0..1.
-        mean_steps: Mean length of a spell, in steps.
+        num_steps: Length of a spell, in steps.
     """
-    return epsilon / (mean_steps * (1.0 - epsilon) + epsilon)
+    return epsilon / (num_steps * (1.0 - epsilon) + epsilon)
 
 
 class Spells:
@@ -33,21 +33,21 @@ class Spells:
 
     Args:
         num_lanes: L.
-        longest: Longest spell in steps; lengths are uniform from 1. With 1 nothing is held.
-        rng: Draws who starts and for how long.
+        num_steps: Length of a spell in steps. With 1 nothing is held.
+        rng: Draws who starts.
 
-    Source: Dabney et al. 2021 hold actions for heavy-tailed times; the uniform length is ours.
+    Source: Dabney et al. 2021 hold actions for heavy-tailed times; one length for all is ours, so
+    that a model of one spell can be fitted.
     """
 
-    def __init__(self, num_lanes: int, longest: int, rng: np.random.Generator) -> None:
-        self._longest, self._rng = longest, rng
-        self._mean_steps = (1 + longest) / 2
+    def __init__(self, num_lanes: int, num_steps: int, rng: np.random.Generator) -> None:
+        self._num_steps, self._rng = num_steps, rng
         self._action_L = np.zeros(num_lanes, np.int64)
         self._left_L = np.zeros(num_lanes, np.int64)
 
     def starts(self, epsilon: float) -> NDArray[np.bool_]:
         """Return (L,) which lanes start an exploratory action now."""
-        probability = start_probability(epsilon, self._mean_steps)
+        probability = start_probability(epsilon, self._num_steps)
         starts_L = self._rng.random(len(self._left_L)) < probability
         return np.asarray(starts_L & (self._left_L == 0))
 
@@ -59,9 +59,7 @@ class Spells:
     def begin(self, starts_L: NDArray[np.bool_], a_N: NDArray[np.int64]) -> None:
         """Let the lanes that start hold their new actions (N,), one for each of them."""
         self._action_L[starts_L] = a_N
-        self._left_L[starts_L] = (
-            self._rng.integers(1, self._longest + 1, len(a_N)) if self._longest > 1 else 1
-        )
+        self._left_L[starts_L] = self._num_steps
 
     def advance(self, a_L: NDArray[np.int64]) -> None:
         """Put the actions of lanes in a spell into `a_L` and let a step of it pass."""
