@@ -111,6 +111,21 @@ class Steps:
             index_B %= self.num_rows * self.num_lanes
         return index_B
 
+    def held(self, index_B: NDArray[np.int64], num_steps: int) -> NDArray[np.bool_]:
+        """Return (B,) whether one action was taken in all of some steps, none of them an end.
+
+        Args:
+            index_B: (B,) flat indices of the first of the steps.
+            num_steps: How many in a row.
+        """
+        steps_N = np.arange(num_steps) * self.num_lanes
+        index_BN = (index_B[:, None] + steps_N) % (self.num_rows * self.num_lanes)
+        a_BN = self._a_tm1_TL.reshape(-1)[index_BN]
+        ends_BN = self.terminated_TL.reshape(-1)[index_BN] | self.truncated_TL.reshape(-1)[index_BN]
+        newer_rows_B = (self.added - 1 - index_B // self.num_lanes) % self.num_rows
+        is_held_B = (a_BN == a_BN[:, :1]).all(axis=1) & ~ends_BN.any(axis=1)
+        return np.asarray(is_held_B & (newer_rows_B >= num_steps - 1))
+
     def fill(
         self,
         index_B: NDArray[np.int64],
@@ -123,7 +138,7 @@ class Steps:
 
         Args:
             index_B: (B,) flat indices of their first steps.
-            n_step: Rewards summed, at most the ring's own number, which None stands for.
+            n_step: Rewards summed, all of them known already; None for the ring's own number.
             a_tm1_B: (B,) actions, written.
             r_t_B: (B,) returns, written.
             discount_t_B: (B,) discounts of the bootstrap value, written.

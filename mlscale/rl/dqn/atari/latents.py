@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Latents:
-    """A network's features, each row normalised to mean 0 and variance 1; no gradient leads back.
+    """A network's features as they are; no gradient leads back into it.
 
     Args:
         network: Its encoder gives the features.
@@ -29,11 +29,9 @@ class Latents:
     def of(self, frames_NFHW: Tensor) -> Tensor:
         """Return the latents (N, D) of uint8 frames, on the CPU."""
         import torch
-        from torch.nn import functional
 
         with torch.no_grad():
-            features_ND = self._network.features(frames_NFHW.to(self._device))
-            return functional.layer_norm(features_ND, features_ND.shape[1:]).cpu()
+            return self._network.features(frames_NFHW.to(self._device)).cpu()
 
     def __call__(self, frames_NFHW: NDArray[Any]) -> NDArray[np.float32]:
         """Return the latents (N, D) of uint8 frames (N, 4, 84, 84)."""

@@ -21,12 +21,18 @@ if TYPE_CHECKING:
     from mlscale.rl.dqn.atari.latents import Latents
     from mlscale.rl.dqn.experience import Memory
 
+CANDIDATES = 8
+"""Stretches drawn for each one fitted: with values acting, few are of one action."""
+
 
 class LatentModelBased(Explorer):
     """Of the actions' predicted next latents takes the least familiar one.
 
-    Actions are random until the model was fitted and there are latents to compare with; equally
-    unfamiliar actions are chosen among at random.
+    An exploratory action is held for some steps, and the model is one of the whole hold: a single
+    step of four frames moves a latent too little to tell the actions apart. It is fitted to
+    replayed stretches in which one action was held, by whichever policy. Actions are random until
+    it was fitted and there are latents to compare with; equally unfamiliar ones are chosen among
+    at random.
 
     Args:
         num_actions: A.
@@ -34,6 +40,7 @@ class LatentModelBased(Explorer):
         dynamics: Predicts next latents.
         density: Knows the latents visited.
         config: When and how the model is fitted.
+        hold_steps: Steps an exploratory action is held for.
         rng: Draws random actions and the transitions to fit.
 
     Source: Gou and Liu 2019, algorithm 1, on latents instead of states.
@@ -46,11 +53,12 @@ class LatentModelBased(Explorer):
         dynamics: LatentDynamics,
         density: Density,
         config: LatentMbeConfig,
+        hold_steps: int,
         rng: np.random.Generator,
     ) -> None:
         self._num_actions, self._latents = num_actions, latents
         self._dynamics, self._density, self._config = dynamics, density, config
-        self._rng = rng
+        self._hold_steps, self._rng = hold_steps, rng
 
     def act(self, s_LD: NDArray[Any]) -> NDArray[np.int64]:
         """Return the action (L,) with the least familiar predicted next latent of each state."""
@@ -75,7 +83,11 @@ class LatentModelBased(Explorer):
         config = self._config
         if step < config.fit_from_steps or step % config.fit_every_steps:
             return
-        batch = memory.sample(config.batch, self._rng, n_step=1)
+        index_N = memory.steps.draw(CANDIDATES * config.batch, self._rng)
+        index_N = index_N[memory.steps.held(index_N, self._hold_steps)]
+        if not len(index_N):
+            return
+        batch = memory.take(np.resize(index_N, config.batch), n_step=self._hold_steps)
         z_tm1_BD, z_t_BD = self._latents.of(batch.s_tm1_BD), self._latents.of(batch.s_t_BD)
         self._dynamics.fit(z_tm1_BD, batch.a_tm1_B, z_t_BD)
 

@@ -103,7 +103,8 @@ def _make_explorer(
         dynamics = LatentDynamics(num_features, num_actions, settings.hidden, settings.lr, rng)
         density = make_density(settings, num_features, rng)
         latents = Latents(network, device)
-        return LatentModelBased(num_actions, latents, dynamics, density, settings, rng)
+        hold_steps = config.explore.hold_steps
+        return LatentModelBased(num_actions, latents, dynamics, density, settings, hold_steps, rng)
     if config.agent == "dqn_rnd":
         seed = derive_seed(config.seed, "rnd")
         encoder = make_network("small", num_actions, seed, bfloat16=config.bfloat16)

@@ -5,6 +5,7 @@ import pytest
 
 from mlscale.rl.dqn.nstep import n_step_returns
 from mlscale.rl.dqn.replay import Replay
+from mlscale.rl.dqn.steps import Steps
 
 GAMMA = 0.5
 
@@ -109,3 +110,26 @@ def test_loading_what_was_saved_samples_the_same() -> None:
         second.load(*first.saved())
         a = first.sample(16, np.random.default_rng(1)).s_tm1_BD.clone()
         assert (a == second.sample(16, np.random.default_rng(1)).s_tm1_BD).all()
+
+
+@pytest.mark.parametrize("num_rows", [6, 40, 137])
+def test_held_actions_are_those_a_slow_loop_finds(num_rows: int) -> None:
+    rng = np.random.default_rng(num_rows)
+    steps = Steps(60, 2, discount=0.9, n_step=3, bootstrap_at_limit=True)
+    actions, ends = rng.integers(0, 2, (num_rows, 2)), rng.random((num_rows, 2)) < 0.05
+    limits = rng.random((num_rows, 2)) < 0.05
+    for a_L, end_L, limit_L in zip(actions, ends, limits, strict=True):
+        steps.add(a_L, np.zeros(2, np.float32), end_L, limit_L)
+    num_held = 0
+    for row in range(max(0, num_rows - steps.num_rows), num_rows):
+        for lane in range(2):
+            index_B = np.array([row % steps.num_rows * 2 + lane])
+            stretch = slice(row, row + 4)
+            expected = (
+                row + 4 <= num_rows
+                and len(set(actions[stretch, lane])) == 1
+                and not (ends | limits)[stretch, lane].any()
+            )
+            assert steps.held(index_B, 4).tolist() == [expected], row
+            num_held += expected
+    assert num_held or num_rows == 6
