@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlscale.core.errors import WorkFailed
+from mlscale.rl.dqn.atari.drifting import Drifting
 from mlscale.rl.dqn.networks import glorot_bound, load_weights, tensors_of
 from mlscale.rl.dqn.optimizer import FusedAdam
 
@@ -19,17 +20,17 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     FloatArray = NDArray[np.float32]
-
-SCALE_DECAY = 0.99
-"""Per fit; the encoder drifts while it learns, so old changes must be forgotten."""
-SMALLEST_SCALE = 1e-6
+SMALLEST_SCALE = np.float32(1e-6)
+"""Of changes, in standard deviations of the latents: nothing may have moved in a batch."""
 
 
 class LatentDynamics:
     """Predicts the next latent of every action from the latent of a state.
 
-    A perceptron with one hidden layer gives the change of the latent, divided by the running root
-    mean square of changes. Its first layer is a product with the latent plus a row per action, so
+    A perceptron with one hidden layer sees standardised features, and gives the changes in units
+    of those standard deviations times the running root mean square of such changes. Without that
+    it would learn next to nothing of an untrained encoder, whose features hardly vary beside what
+    is constant in them. The first layer is a product with the latent plus a row per action, so
     that all actions of a state share one product.
 
     Args:
@@ -38,9 +39,6 @@ class LatentDynamics:
         hidden: H.
         lr: Learning rate of Adam.
         rng: Draws the first weights.
-
-    Attributes:
-        num_fits: Updates so far.
     """
 
     def __init__(
@@ -48,13 +46,16 @@ class LatentDynamics:
     ) -> None:
         self._network = _make_network(num_features, num_actions, hidden, rng)
         self._adam = FusedAdam(self._network, lr)
-        # NumPy on the very memory of the weights: for a few lanes most of torch's time is not
-        # arithmetic. Adam updates in place, so these stay true.
+        # NumPy on the very memory of the weights, which Adam updates in place.
         self._weights = {
             name: parameter.detach().numpy() for name, parameter in self._network.named_parameters()
         }
-        self._mean_square = 0.0
-        self.num_fits = 0
+        self._latents, self._changes = Drifting(num_features), Drifting(1)
+
+    @property
+    def num_fits(self) -> int:
+        """Updates so far."""
+        return self._latents.num_added
 
     def fit(self, z_tm1_BD: Tensor, a_B: Tensor, z_t_BD: Tensor) -> float:
         """Take one step of Adam and return the loss before it.
@@ -65,71 +66,65 @@ class LatentDynamics:
             z_t_BD: (B, D) latents after.
 
         Returns:
-            The mean squared error of the changes, in squares of their root mean square: 1 is what
-            predicting no change would give.
+            The mean squared error of the changes, in squares of their root mean square: about 1
+            is what predicting no change would give.
 
         Raises:
             WorkFailed: The loss is NaN or infinite; nothing was changed.
         """
         import torch
 
-        with torch.no_grad():
-            z_BD = z_tm1_BD.detach()
-            change_BD = z_t_BD.detach() - z_BD
-            mean_square = self._updated(float(change_BD.square().mean()))
-            target_BD = change_BD / _scale(mean_square, self.num_fits + 1)
+        z_BD, next_BD = z_tm1_BD.detach().numpy(), z_t_BD.detach().numpy()
+        with np.errstate(invalid="ignore", over="ignore"):  # the loss shows them
+            latents = self._latents.with_batch(z_BD)
+            changes_BD = (next_BD - z_BD) / latents.std
+            changes = self._changes.with_batch(changes_BD.reshape(-1, 1))
+            scale = max(changes.root_mean_square, SMALLEST_SCALE)
+            target_BD = torch.from_numpy(changes_BD / scale)
+        x_BD = torch.from_numpy((z_BD - latents.mean) / latents.std)
         network: Any = self._network
-        hidden_BH = torch.relu(network.of_latent(z_BD) + network.of_action(a_B))
+        hidden_BH = torch.relu(network.of_latent(x_BD) + network.of_action(a_B))
         loss = (network.out(hidden_BH) - target_BD).square().mean()
         value = float(loss.item())
         if not math.isfinite(value):
             raise WorkFailed(f"the latent model diverged: its loss became {value}")
         self._adam.step(torch.autograd.grad(loss, list(self._network.parameters())))
-        self._mean_square = mean_square
-        self.num_fits += 1
+        self._latents, self._changes = latents, changes
         return value
-
-    def _updated(self, mean_square: float) -> float:
-        return SCALE_DECAY * self._mean_square + (1 - SCALE_DECAY) * mean_square
 
     def predict(self, z_LD: FloatArray) -> FloatArray:
         """Return the next latents (L, A, D) of all actions, of latents (L, D).
 
         Before the first fit these are the latents as they are.
         """
-        weights = self._weights
-        of_latent_LH = z_LD @ weights["of_latent.weight"].T + weights["of_latent.bias"]
+        weights, latents = self._weights, self._latents
+        x_LD = (z_LD - latents.mean) / latents.std
+        of_latent_LH = x_LD @ weights["of_latent.weight"].T + weights["of_latent.bias"]
         hidden_LAH = of_latent_LH[:, None] + weights["of_action.weight"]
         np.maximum(hidden_LAH, 0.0, out=hidden_LAH)
         num_lanes, num_actions, hidden = hidden_LAH.shape
         change_ND = hidden_LAH.reshape(-1, hidden) @ weights["out.weight"].T
         change_ND += weights["out.bias"]
-        change_ND *= np.float32(_scale(self._mean_square, self.num_fits))
+        change_ND *= latents.std * self._changes.root_mean_square
         next_LAD: FloatArray = change_ND.reshape(num_lanes, num_actions, -1)
         next_LAD += z_LD[:, None]
         return next_LAD
 
     def saved(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Return weights, the optimizer's state and the running scale, for a checkpoint."""
+        """Return weights, the optimizer's state and the statistics, for a checkpoint."""
         tensors = {
             **tensors_of(self._network, "latent_model"),
             **self._adam.saved("latent_adam"),
         }
-        return tensors, {"num_fits": self.num_fits, "mean_square": self._mean_square}
+        statistics = {"latents": self._latents.saved(), "changes": self._changes.saved()}
+        return tensors, statistics
 
     def load(self, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
         """Put back what `saved` gave."""
         load_weights(self._network, "latent_model", tensors)
         self._adam.load("latent_adam", tensors)
-        self.num_fits = int(state["num_fits"])
-        self._mean_square = float(state["mean_square"])
-
-
-def _scale(mean_square: float, num_fits: int) -> float:
-    """Return the root mean square of changes, the running mean's start at 0 taken out."""
-    if num_fits == 0:
-        return 0.0
-    return max(SMALLEST_SCALE, math.sqrt(mean_square / (1 - SCALE_DECAY**num_fits)))
+        self._latents = Drifting.loaded(state["latents"])
+        self._changes = Drifting.loaded(state["changes"])
 
 
 def _make_network(

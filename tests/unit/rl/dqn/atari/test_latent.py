@@ -62,17 +62,30 @@ def test_it_learns_what_each_action_does() -> None:
     assert error < 0.05 * np.square(differences[0]).mean()
 
 
-def test_the_loss_is_that_of_the_prediction_made_just_before() -> None:
-    model = fitted(1)
-    z, a, _ = transitions(5)
-    # The running scale after a second batch of the same mean square is the same scale.
-    first = transitions(0)
-    size = (first[2] - first[0]).square().mean().sqrt()
-    direction = torch.from_numpy(rng(6).normal(size=(B, D)).astype(np.float32))
-    target = z + direction * size / direction.square().mean().sqrt()
-    predicted = torch.from_numpy(model.predict(z.numpy()))[torch.arange(B), a]
-    expected = ((predicted - target) / size).square().mean()
-    assert model.fit(z, a, target) == pytest.approx(float(expected), rel=1e-4)
+def test_it_learns_features_that_hardly_vary_beside_a_constant() -> None:
+    # As those of an untrained encoder do; what each action does must show in few updates.
+    offset, unit = 3.0, 0.05 * (1 + torch.arange(D))
+    model = make()
+    for number in range(500):
+        z, a, next_ = transitions(number)
+        model.fit(offset + unit * z, a, offset + unit * next_)
+    z = rng(9_999).normal(size=(50, D)).astype(np.float32)
+    truth = np.stack([linear(z, np.full(50, a)) for a in range(A)], axis=1)
+    unit = unit.numpy()
+    error = np.square((model.predict(offset + unit * z) - offset) / unit - truth).mean()
+    assert error < 0.05 * np.square(z[:, None] - truth).mean()
+
+
+def test_the_loss_is_that_of_the_prediction_made_with_the_same_weights() -> None:
+    z, a, next_ = transitions(0)
+    model, other = make(), make()
+    loss = model.fit(z, a, next_)
+    for weights, same in zip(model._weights.values(), other._weights.values(), strict=True):
+        weights[:] = same  # as before the update, with the statistics after it
+    error = model.predict(z.numpy())[np.arange(B), a] - next_.numpy()
+    changes = (next_ - z).numpy() / z.numpy().std(0)
+    expected = np.square(error / z.numpy().std(0)).mean() / np.square(changes).mean()
+    assert loss == pytest.approx(expected, rel=1e-4)
 
 
 def test_copying_costs_about_one_whatever_the_unit() -> None:
@@ -83,6 +96,13 @@ def test_copying_costs_about_one_whatever_the_unit() -> None:
         losses.append(model.fit(z, a, z + unit * (next_ - z)))
     assert losses == pytest.approx([losses[0]] * 3, rel=1e-2)
     assert 0.9 < losses[0] < 3
+
+
+def test_a_batch_in_which_nothing_moved_can_be_fitted() -> None:
+    model = make()
+    z, a, _ = transitions(0)
+    assert math.isfinite(model.fit(z, a, z))
+    np.testing.assert_array_equal(model.predict(z.numpy())[:, 0], z.numpy())
 
 
 def test_no_gradient_reaches_the_latents() -> None:
