@@ -13,6 +13,7 @@ from mlscale.cli.studies import find_study, load
 from mlscale.core.errors import Interrupted, MlscaleError, UserError
 from mlscale.core.results import Result
 from mlscale.core.runs import Run, open_run
+from mlscale.core.tensorboard import TensorBoard, check_tensorboard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,10 +39,7 @@ def execute(study_name: str, config: Any, common: Common, *, name: str = "run") 
     """
     study = find_study(study_name)
     reporter = TerminalReporter(quiet=common.quiet, plain=common.json)
-    if study.keeps_run or common.out is not None:
-        run = open_run(study.name, config, out=common.out, name=name, reporter=reporter)
-    else:
-        run = Run(study.name, config, reporter=reporter)
+    run = _open(study, config, common, name, reporter)
     try:
         with reporter, _terminated_like_interrupted():
             result: Result = load(study.run)(config, run)
@@ -64,6 +62,19 @@ def execute(study_name: str, config: Any, common: Common, *, name: str = "run") 
     _show(study, document, run, common)
     if document["status"] != "complete":
         raise SystemExit(1)
+
+
+def _open(study: Study, config: Any, common: Common, name: str, reporter: TerminalReporter) -> Run:
+    """Return the run, with a directory where the study or the user wants one."""
+    if not study.keeps_run and common.out is None:
+        return Run(study.name, config, reporter=reporter)
+    wants_tensorboard = getattr(config, "tensorboard", False)
+    if wants_tensorboard:
+        check_tensorboard()
+    run = open_run(study.name, config, out=common.out, name=name, reporter=reporter)
+    if wants_tensorboard and run.path is not None:
+        run.listeners.append(TensorBoard(run.path))
+    return run
 
 
 def _show(study: Study, document: dict[str, Any], run: Run, common: Common) -> None:

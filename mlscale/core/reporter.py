@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 
 class Reporter(Protocol):
@@ -13,6 +16,16 @@ class Reporter(Protocol):
 
     def progress(self, done: float, total: float | None, text: str) -> None:
         """Take the state of the work: `done` of `total` (None when unknown) and a short text."""
+
+
+class Listener(Protocol):
+    """Takes in a run's records as they are logged. Nothing it does changes the result."""
+
+    def logged(self, records: Sequence[Mapping[str, Any]]) -> None:
+        """Take in the last of the run's records; those before it may be of earlier processes."""
+
+    def close(self) -> None:
+        """Put away what was taken in: the run ends, or goes back to an earlier record."""
 
 
 class Silent:

@@ -17,7 +17,7 @@ from mlscale.core.config import to_dict
 from mlscale.core.errors import UserError
 from mlscale.core.files import to_json, write_atomic, writing
 from mlscale.core.metrics_log import MetricsLog, drop_torn_line, read_records
-from mlscale.core.reporter import Reporter, Silent
+from mlscale.core.reporter import Listener, Reporter, Silent
 from mlscale.core.results import Result, clean, to_document
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Run:
     Attributes:
         device: What the study computes on, for the result; the study sets it.
         records: The records of `metrics.jsonl`, those of before first.
+        listeners: Who else takes in the records.
         notes: What was said so far.
         artifacts: Names of the files written so far.
     """
@@ -56,6 +57,7 @@ class Run:
         self.notes: list[str] = []
         self.artifacts: list[str] = []
         self.records: list[dict[str, Any]] = []
+        self.listeners: list[Listener] = []
         self._started_s = time.monotonic()
         self._log: MetricsLog | None = None
         self._is_new = False
@@ -70,6 +72,8 @@ class Run:
             self._log.append(record)
         self.records.append(dict(record))
         self._earlier.clear()
+        for listener in self.listeners:
+            listener.logged(self.records)
 
     def rewind(self, num_records: int) -> None:
         """Cut `metrics.jsonl` and `records` back to their first `num_records`.
@@ -79,6 +83,8 @@ class Run:
         if num_records >= len(self.records):
             return
         self.records = self.records[:num_records]
+        for listener in self.listeners:
+            listener.close()
         if self._log is not None:
             self._log.keep(num_records)
         self._earlier.clear()
@@ -127,6 +133,8 @@ class Run:
         log, self._log = self._log, None
         if log is not None:
             log.close()
+        for listener in self.listeners:
+            listener.close()
 
     def begin(self) -> None:
         """Write what is known before the work, so that a killed run can be told and resumed."""

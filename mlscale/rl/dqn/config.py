@@ -217,11 +217,15 @@ class TrainConfig(AgentConfig):
     Args:
         agent: Which agent.
         checkpoint_every_steps: Environment steps between checkpoints.
+        tensorboard: Whether every record goes to the run's `tensorboard` folder too.
     """
 
     agent: AgentName = opt("dqn_mbe", help="Which agent.")
     checkpoint_every_steps: int = opt(
         10_000, help="Steps between checkpoints.", ge=1, may_change=True
+    )
+    tensorboard: bool = opt(
+        False, help="Write records for TensorBoard too (extra tensorboard).", may_change=True
     )
 
     def __post_init__(self) -> None:

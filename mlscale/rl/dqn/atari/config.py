@@ -81,6 +81,7 @@ class AtariTrainConfig(Seeded):
         mbe: How dqn_mbe explores.
         rnd: How dqn_rnd explores.
         checkpoint_every_frames: Emulator frames between checkpoints.
+        tensorboard: Whether every record goes to the run's `tensorboard` folder too.
         device: Torch device of the networks.
     """
 
@@ -98,7 +99,10 @@ class AtariTrainConfig(Seeded):
     mbe: LatentMbeConfig = opt(LatentMbeConfig(), help="How dqn_mbe explores.", flag=False)
     rnd: RndConfig = opt(ATARI_RND, help="How dqn_rnd explores.", flag=False)
     checkpoint_every_frames: int = opt(
-        100_000, help="Frames between checkpoints.", ge=4, may_change=True
+        100_000, help="Frames between checkpoints.", ge=4, may_change=True, flag=False
+    )
+    tensorboard: bool = opt(
+        False, help="Write records for TensorBoard too (extra tensorboard).", may_change=True
     )
     device: str = opt("cpu", help="auto, cpu, cuda, cuda:N or mps.", may_change=True)
 

@@ -1,0 +1,80 @@
+"""A run's records as TensorBoard shows them: a curve for every number, over the run's steps."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING, Any
+
+from mlscale.core.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from torch.utils.tensorboard import SummaryWriter
+
+FOLDER = "tensorboard"
+STEP = "step"
+
+
+def check_tensorboard() -> None:
+    """Make sure that TensorBoard's files can be written here, before any work is done.
+
+    Raises:
+        UserError: The extra is missing.
+    """
+    if importlib.util.find_spec("tensorboard") is None:
+        raise UserError(
+            "--tensorboard needs the extra 'tensorboard'", "pip install 'mlscale[tensorboard]'"
+        )
+
+
+class TensorBoard:
+    """Writes what a run logs to its `tensorboard` folder; see `mlscale.core.runs.Listener`.
+
+    What an earlier process wrote and the run has since cut back, going on from a checkpoint, is
+    marked void in the files, and TensorBoard leaves it out.
+
+    Args:
+        run_path: The run directory.
+    """
+
+    def __init__(self, run_path: Path) -> None:
+        self._folder = run_path / FOLDER
+        self._writer: SummaryWriter | None = None
+
+    def logged(self, records: Sequence[Mapping[str, Any]]) -> None:
+        """Write the last of the records."""
+        if self._writer is None:
+            self._writer = self._open(records[:-1])
+        self._write(self._writer, records, len(records) - 1)
+        self._writer.flush()  # as safe as metrics.jsonl, whatever becomes of the process
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _open(self, kept: Sequence[Mapping[str, Any]]) -> SummaryWriter:
+        """Begin a file that follows the records of before; without a file yet, it holds them."""
+        from torch.utils.tensorboard import SummaryWriter
+
+        is_first = not any(self._folder.glob("events.*"))
+        next_step = _step_of(kept, len(kept) - 1) + 1 if kept else 0
+        writer = SummaryWriter(str(self._folder), purge_step=None if is_first else next_step)
+        for number in range(len(kept)) if is_first else ():
+            self._write(writer, kept, number)
+        return writer
+
+    @staticmethod
+    def _write(writer: SummaryWriter, records: Sequence[Mapping[str, Any]], number: int) -> None:
+        step = _step_of(records, number)
+        for name, value in records[number].items():
+            if name != STEP and isinstance(value, int | float):
+                writer.add_scalar(name, float(value), step)
+
+
+def _step_of(records: Sequence[Mapping[str, Any]], number: int) -> int:
+    """Return where on the axis a record stands: its own step or, without one, its number."""
+    return int(records[number].get(STEP, number))
