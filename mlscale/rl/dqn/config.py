@@ -11,6 +11,7 @@ from mlscale.core.errors import UserError
 
 AgentName = Literal["dqn", "dqn_mbe", "dqn_rnd"]
 PolicyName = Literal["random", "mbe", "oracle"]
+FirstWeights = Literal["glorot", "spread"]
 EngineName = Literal["local", "ray"]
 
 
@@ -79,9 +80,11 @@ class LearnConfig(LearnerConfig):
 
     Args:
         hidden: Units of the Q-network's hidden layers.
+        first_weights: Glorot's with biases of zero, or torch's with biases spread as well.
     """
 
     hidden: tuple[int, ...] = opt((48,), help="Units of hidden layers, as in 256,256.", ge=1)
+    first_weights: FirstWeights = opt("glorot", help="How weights start.", flag=False)
 
     def __post_init__(self) -> None:
         """Check the settings."""

@@ -1,4 +1,4 @@
-"""Multi-layer perceptrons for flat observations, started as Glorot and Bengio say.
+"""Multi-layer perceptrons for flat observations, and their first weights.
 
 Shape letters: B rows of a batch; I inputs; O outputs; A actions.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
-    from mlscale.rl.dqn.config import LearnConfig
+    from mlscale.rl.dqn.config import FirstWeights, LearnConfig
 
     FloatArray = NDArray[np.float32]
 
@@ -34,8 +34,9 @@ def make_value_network(
             of each of its streams.
         rng: Draws the first weights.
     """
+    first = config.first_weights
     if config.head == "plain":
-        return make_mlp((num_values, *config.hidden, num_actions), rng)
+        return make_mlp((num_values, *config.hidden, num_actions), rng, first)
     from torch import nn
 
     from mlscale.rl.dqn.duelling import DuellingHead
@@ -43,27 +44,30 @@ def make_value_network(
     *shared, num_hidden = config.hidden
     layers: list[nn.Module] = []
     if shared:
-        layers = [*make_mlp((num_values, *shared), rng), nn.ReLU()]
+        layers = [*make_mlp((num_values, *shared), rng, first), nn.ReLU()]
     head = DuellingHead((num_values, *shared)[-1], num_hidden, num_actions)
     for layer in head.modules():
         if isinstance(layer, nn.Linear):
-            _start(layer, rng)
+            START[first](layer, rng)
     return nn.Sequential(*layers, head)
 
 
-def make_mlp(sizes: Sequence[int], rng: np.random.Generator) -> nn.Sequential:
+def make_mlp(
+    sizes: Sequence[int], rng: np.random.Generator, first: FirstWeights = "glorot"
+) -> nn.Sequential:
     """Return linear layers of the given sizes with ReLU between them.
 
     Args:
         sizes: Units of every layer, input and output included.
-        rng: Draws the first weights; biases start at zero.
+        rng: Draws the first weights.
+        first: How.
     """
     from torch import nn
 
     layers: list[nn.Module] = []
     for num_in, num_out in itertools.pairwise(sizes):
         layer = nn.Linear(num_in, num_out)
-        _start(layer, rng)
+        START[first](layer, rng)
         layers += [layer, nn.ReLU()]
     return nn.Sequential(*layers[:-1])
 
@@ -76,14 +80,32 @@ def glorot_bound(num_in: int, num_out: int) -> float:
     return math.sqrt(6.0 / (num_in + num_out))
 
 
-def _start(layer: nn.Linear, rng: np.random.Generator) -> None:
+def _start_glorot(layer: nn.Linear, rng: np.random.Generator) -> None:
+    """Draw weights by `glorot_bound`; biases are zero, so every ReLU has its kink at the origin."""
     import torch
 
-    bound = glorot_bound(layer.in_features, layer.out_features)
-    weight_OI = rng.uniform(-bound, bound, (layer.out_features, layer.in_features))
+    _draw(layer.weight, glorot_bound(layer.in_features, layer.out_features), rng)
     with torch.no_grad():
-        layer.weight.copy_(torch.from_numpy(weight_OI))
         layer.bias.zero_()
+
+
+def _start_spread(layer: nn.Linear, rng: np.random.Generator) -> None:
+    """Draw weights and biases within 1 / sqrt(inputs), as torch does: kinks lie everywhere."""
+    for parameter in (layer.weight, layer.bias):
+        _draw(parameter, 1 / math.sqrt(layer.in_features), rng)
+
+
+START: dict[FirstWeights, Callable[[nn.Linear, np.random.Generator], None]] = {
+    "glorot": _start_glorot,
+    "spread": _start_spread,
+}
+
+
+def _draw(parameter: Tensor, bound: float, rng: np.random.Generator) -> None:
+    import torch
+
+    with torch.no_grad():
+        parameter.copy_(torch.from_numpy(rng.uniform(-bound, bound, tuple(parameter.shape))))
 
 
 class Mirror:

@@ -10,7 +10,7 @@ from mlscale.core.errors import UserError
 from mlscale.core.runs import read_run
 from mlscale.core.seeding import generator
 from mlscale.rl.dqn.config import TrainConfig
-from mlscale.rl.dqn.networks import Mirror, load_weights, make_mlp
+from mlscale.rl.dqn.networks import Mirror, load_weights, make_value_network
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,9 +48,8 @@ def load_values(
     Raises:
         UserError: The checkpoint is damaged.
     """
-    network = make_mlp(
-        (num_values, *trained.learn.hidden, num_actions), generator(0, "overwritten")
-    )
+    rng = generator(0, "overwritten")
+    network = make_value_network(num_values, num_actions, trained.learn, rng)
     tensors, _ = load_checkpoint(path / "checkpoints", step)
     load_weights(network, "online", tensors)
     return Mirror(network)

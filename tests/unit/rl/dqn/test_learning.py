@@ -209,6 +209,24 @@ def test_the_mirror_computes_what_torch_does_and_sees_updates(
                 parameter.add_(torch.linspace(0, 0.1, parameter.numel()).view_as(parameter))
 
 
+def test_spread_first_weights_are_within_torchs_bound_biases_too() -> None:
+    layer = make_mlp((400, 3_000), rng(), "spread")[0]
+    bound = 1 / math.sqrt(400)
+    for parameter in (layer.weight, layer.bias, nn.Linear(400, 3_000).weight):
+        assert bound * 0.99 < parameter.abs().max() <= bound
+        assert parameter.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.03)
+
+
+@pytest.mark.parametrize("head", ["plain", "duelling"])
+def test_a_value_network_starts_as_its_settings_say(head: Any) -> None:
+    def biases(first: Any) -> list[torch.Tensor]:
+        config = LearnConfig(hidden=(6, 5), head=head, first_weights=first)
+        return [p for p in make_value_network(3, 4, config, rng()).parameters() if p.ndim == 1]
+
+    assert not any(bias.any() for bias in biases("glorot"))
+    assert all(bias.all() for bias in biases("spread"))
+
+
 def test_there_is_no_mirror_of_other_layers() -> None:
     with pytest.raises(TypeError, match="no mirror of Tanh"):
         Mirror(nn.Sequential(nn.Tanh()))

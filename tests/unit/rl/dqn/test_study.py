@@ -145,9 +145,10 @@ def test_exploration_is_a_function_of_its_seed() -> None:
     assert one == two
 
 
-@pytest.fixture
-def trained(tmp_path: Path) -> Path:
-    config = TrainConfig(agent="dqn", steps=250, learn=LEARN, explore=EXPLORE)
+@pytest.fixture(params=["plain", "duelling"])
+def trained(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    learn = dataclasses.replace(LEARN, head=request.param)
+    config = TrainConfig(agent="dqn", steps=250, learn=learn, explore=EXPLORE)
     run = open_run("rl.train", config, out=tmp_path / "trained")
     run.finish(train(config, run))
     return tmp_path / "trained"

@@ -53,14 +53,14 @@ def final(path: Path) -> tuple[list[dict], dict, dict]:
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-@pytest.mark.parametrize(("lanes", "n_step"), [(1, 1), (3, 2)])
+@pytest.mark.parametrize(("lanes", "n_step", "head"), [(1, 1, "plain"), (3, 2, "duelling")])
 def test_half_and_the_rest_is_the_whole(
-    agent: str, lanes: int, n_step: int, tmp_path: Path
+    agent: str, lanes: int, n_step: int, head: Any, tmp_path: Path
 ) -> None:
     part, whole = tmp_path / "part", tmp_path / "whole"
     changes: dict[str, Any] = {
         "lanes": lanes,
-        "learn": LearnConfig(hidden=(8,), batch=16, replay_steps=90, n_step=n_step),
+        "learn": LearnConfig(hidden=(8,), batch=16, replay_steps=90, n_step=n_step, head=head),
     }
     go(config(agent, 210, **changes), part)
     go(config(agent, 420, **changes), part)
