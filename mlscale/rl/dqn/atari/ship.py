@@ -83,18 +83,19 @@ def ship(
 
 
 def _check_pairs(trained: Sequence[Trained], played: Sequence[Evaluation]) -> None:
-    """Refuse runs without an evaluation of these very weights, and evaluations of others."""
+    """Refuse runs without an evaluation of these very weights, and evaluations of none of them.
+
+    An evaluation may hold further games, which are not shipped.
+    """
     names = [(one.agent, one.game) for one in trained]
     for agent, game in names:
         if names.count((agent, game)) > 1:
             raise UserError(f"two of the runs trained {agent} on {game}")
-    known = {one.sha256: one.game for one in trained}
+    known = {one.sha256 for one in trained}
+    useful = {evaluation.stored.path for evaluation in played if evaluation.sha256 in known}
     for evaluation in played:
-        if known.get(evaluation.sha256) != evaluation.game:
-            raise UserError(
-                f"{evaluation.stored.path} played other weights for {evaluation.game} than those "
-                "of the runs"
-            )
+        if evaluation.stored.path not in useful:
+            raise UserError(f"{evaluation.stored.path} played other weights than those of the runs")
     digests = [evaluation.sha256 for evaluation in played]
     for one in trained:
         if digests.count(one.sha256) != 1:

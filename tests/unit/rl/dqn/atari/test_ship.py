@@ -96,6 +96,16 @@ def test_the_shipped_file_acts_as_its_run_does(
     assert actions == acts(find_agent("dqn_mbe", checkpoints=[path]))
 
 
+def test_an_evaluation_may_hold_games_that_are_not_shipped(
+    pong: Path, eval_run: MakeRun, out: Path
+) -> None:
+    digests = {"alien": "f" * 64, "pong": read_trained(pong).sha256}
+    wide = eval_run("wide", digests, {"alien": [9] * 8, "pong": SCORES}, seeds=2)
+    (entry,) = ship([pong], [wide], folder=out)["dqn_mbe"].values()
+    assert entry["evaluation"]["mean"] == -18.0
+    assert entry["evaluation"]["episodes"] == 8
+
+
 def test_other_games_that_ship_already_are_kept(
     pong: Path, train_run: MakeRun, eval_run: MakeRun, out: Path
 ) -> None:
@@ -138,8 +148,10 @@ def test_evaluations_that_are_not_fit(pong: Path, eval_run: MakeRun, out: Path) 
     one = read_trained(pong)
     other = eval_run("o", {"pong": "f" * 64}, {"pong": SCORES}, seeds=2)
     assert error_of([pong], [other], folder=out) == (
-        f"{other} played other weights for pong than those of the runs"
+        f"{other} played other weights than those of the runs"
     )
+    old = eval_run("old", {"pong": "f" * 64, "alien": one.sha256}, {"pong": SCORES}, seeds=2)
+    assert error_of([pong], [old], folder=out) == f"{old} lacks episodes of alien"
     assert error_of([pong], [], folder=out) == (
         f"{pong} needs one evaluation of its last checkpoint, and has 0"
     )
