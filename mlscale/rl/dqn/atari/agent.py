@@ -140,7 +140,8 @@ def make_value_agent(
     from mlscale.rl.dqn.atari.networks import make_network
 
     check_action_set(trained_ids, task)
-    network = make_network(kind, len(trained_ids))
+    head = "duelling" if any(name.startswith("head.value.") for name in weights) else "plain"
+    network = make_network(kind, len(trained_ids), head=head)
     try:
         network.load_state_dict({name: torch.from_numpy(weights[name]) for name in weights})
     except RuntimeError:

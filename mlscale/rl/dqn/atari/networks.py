@@ -133,7 +133,12 @@ SIZES = {
 
 
 def make_network(
-    kind: str, num_actions: int, seed: int = 0, *, bfloat16: bool = False
+    kind: str,
+    num_actions: int,
+    seed: int = 0,
+    *,
+    head: str = "plain",
+    bfloat16: bool = False,
 ) -> ValueNetwork:
     """Return a new network with torch's default first weights.
 
@@ -141,13 +146,19 @@ def make_network(
         kind: small, nature or impala.
         num_actions: A.
         seed: Draws the first weights.
+        head: plain or duelling; the streams of a duelling head begin after the encoder's last
+            layer, where Wang et al. 2016 begin them before it, so that features stay few.
         bfloat16: Whether the encoder computes in bfloat16.
     """
     import torch
+
+    from mlscale.rl.dqn.duelling import DuellingHead
 
     size = SIZES[kind]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         encoder = size.encoder(size.channels, size.num_features)
-        head = nn.Linear(size.num_features, num_actions)
-    return ValueNetwork(encoder, head, bfloat16=bfloat16)
+        last: nn.Module = nn.Linear(size.num_features, num_actions)
+        if head == "duelling":
+            last = DuellingHead(size.num_features, size.num_features, num_actions)
+    return ValueNetwork(encoder, last, bfloat16=bfloat16)

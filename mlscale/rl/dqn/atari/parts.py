@@ -79,7 +79,11 @@ def atari_parts(config: AtariTrainConfig, device: str, report: Callable[[int, in
     )
     online, target = (
         make_network(
-            config.network, num_actions, derive_seed(seed, "network"), bfloat16=config.bfloat16
+            config.network,
+            num_actions,
+            derive_seed(seed, "network"),
+            head=learn.head,
+            bfloat16=config.bfloat16,
         )
         for _ in range(2)
     )

@@ -103,8 +103,9 @@ def test_other_actions_than_those_trained_with_are_refused(
     assert caught.value.hint == (hint and f"play with {hint}")
 
 
-def test_weights_make_the_network_they_come_from() -> None:
-    network = make_network("small", 18, seed=3)
+@pytest.mark.parametrize("head", ["plain", "duelling"])
+def test_weights_make_the_network_they_come_from(head: str) -> None:
+    network = make_network("small", 18, seed=3, head=head)
     weights = {name: value.numpy() for name, value in network.state_dict().items()}
     task = Task(game="pong", action_ids=ALL)
     agent = make_value_agent(weights, "small", ALL, task)
@@ -114,7 +115,7 @@ def test_weights_make_the_network_they_come_from() -> None:
         best = network(torch.from_numpy(frames)).argmax(dim=1)
     agent.begin(0, 1)
     assert agent.act(frames).tolist() == best.tolist()
-    del weights["head.bias"]
+    del weights["encoder.0.bias"]
     for wrong, kind in ((weights, "small"), (dict(network.state_dict()), "nature")):
         arrays = {name: np.asarray(value) for name, value in wrong.items()}
         with pytest.raises(UserError) as caught:

@@ -59,3 +59,11 @@ def test_a_seed_gives_one_network_and_leaves_torch_s_own_draws_alone() -> None:
     assert torch.equal(torch.rand(1), expected)
     assert torch.equal(first(frames()), again(frames()))
     assert not torch.equal(first(frames()), other(frames()))
+
+
+def test_a_duelling_head_follows_the_encoder() -> None:
+    network = make_network("small", 5, head="duelling")
+    values_NA = network(frames())
+    features_ND = network.features(frames())
+    state_N1 = network.head.value(features_ND)
+    torch.testing.assert_close(values_NA.mean(dim=1, keepdim=True), state_N1)
