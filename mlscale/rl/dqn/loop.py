@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlscale.core.checkpoints import checkpoint_steps, load_checkpoint, save_checkpoint
 from mlscale.core.errors import WorkFailed
+from mlscale.core.interrupts import deferred_interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +51,7 @@ def train(trainer: Trainer, budget: Budget, run: Run, result_of: ResultOf) -> Re
 
     Raises:
         WorkFailed: A loss became NaN or infinite; the checkpoints before it are kept.
+        KeyboardInterrupt: Ctrl-C or SIGTERM; the state of that moment is saved.
     """
     try:
         _resume(trainer, budget, run)
@@ -68,17 +70,21 @@ def train(trainer: Trainer, budget: Budget, run: Run, result_of: ResultOf) -> Re
 def _train(trainer: Trainer, budget: Budget, run: Run) -> None:
     progress = _Progress(run, trainer.step, budget)
     saved_at = trainer.step
-    while trainer.step < budget.steps:
-        for episode in trainer.advance():
-            run.log(episode.record())
-            progress.take(episode)
-        if trainer.step // REPORT_EVERY_STEPS != progress.step // REPORT_EVERY_STEPS:
-            progress.show(trainer.step)
-        if trainer.step - saved_at >= budget.checkpoint_every_steps:
-            saved_at = trainer.step
+    with deferred_interrupts() as interrupts:
+        while trainer.step < budget.steps and not interrupts.pending:
+            for episode in trainer.advance():
+                run.log(episode.record())
+                progress.take(episode)
+            if trainer.step // REPORT_EVERY_STEPS != progress.step // REPORT_EVERY_STEPS:
+                progress.show(trainer.step)
+            if trainer.step - saved_at >= budget.checkpoint_every_steps:
+                saved_at = trainer.step
+                _save(trainer, run)
+        if interrupts.pending:
+            step = f"{trainer.step:,}"
+            run.reporter.note(f"interrupted at step {step}: saving; Ctrl-C again stops without it")
+        if trainer.step > saved_at:
             _save(trainer, run)
-    if trainer.step > saved_at:
-        _save(trainer, run)
 
 
 def _save(trainer: Trainer, run: Run) -> None:
