@@ -80,7 +80,8 @@ def eval_run(tmp_path: Path) -> Callable[..., Path]:
                 run.log({"game": game, "seed": config.seed + seed, "episode": episode,
                          "score": score, "frames": 40, "end": "game over"})  # fmt: skip
         known = {game: {"sha256": sha256} for game, sha256 in weights.items()}
-        run.finish(Result(study="atari.eval", protocol={"weights": known}, status=status))
+        protocol = {"weights": known} if status == "complete" else {}
+        run.finish(Result(study="atari.eval", protocol=protocol, status=status))
         edit_result(path, **CLEAN)
         return path
 

@@ -100,7 +100,7 @@ def test_an_evaluation_may_hold_games_that_are_not_shipped(
     pong: Path, eval_run: MakeRun, out: Path
 ) -> None:
     digests = {"alien": "f" * 64, "pong": read_trained(pong).sha256}
-    wide = eval_run("wide", digests, {"alien": [9] * 8, "pong": SCORES}, seeds=2)
+    wide = eval_run("wide", digests, {"pong": SCORES, "alien": [9] * 8}, seeds=2)
     (entry,) = ship([pong], [wide], folder=out)["dqn_mbe"].values()
     assert entry["evaluation"]["mean"] == -18.0
     assert entry["evaluation"]["episodes"] == 8
