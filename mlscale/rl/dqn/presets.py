@@ -54,45 +54,54 @@ def fixed() -> Settings:
 
 
 def tuned() -> Settings:
-    """Return rl-baselines3-zoo's DQN settings for MountainCar-v0."""
+    """Return settings of our own that solve MountainCar-v0 with dqn_mbe.
+
+    They began as rl-baselines3-zoo's for DQN: its batch and gradient clipping stayed.
+    """
     return Settings(
         env="MountainCar-v0",
-        steps=120_000,
+        steps=100_000,
         learn=LearnConfig(
-            hidden=(256, 256),
-            lr=4e-3,
+            hidden=(128, 128),
+            lr=5e-4,
+            max_grad_norm=10.0,
             batch=128,
-            discount=0.98,
-            replay_steps=10_000,
+            n_step=3,
+            target="double",
+            replay_steps=100_000,
             start_steps=1_000,
-            train_every_steps=16,
-            updates=8,
-            target_every_steps=600,
+            target_every_steps=1_000,
         ),
         explore=ExploreConfig(
-            only_steps=0, schedule="linear", epsilon_final=0.07, linear_steps=24_000
+            only_steps=2_000, schedule="linear", epsilon_final=0.001, linear_steps=15_000
         ),
     )
 
 
 def tuned_lunar() -> Settings:
-    """Return rl-baselines3-zoo's DQN settings for LunarLander, as far as they are recorded."""
+    """Return settings that solve LunarLander-v3 with dqn.
+
+    They are rl-baselines3-zoo's for DQN, but for double targets, three-step returns, a memory
+    twice as large, half as many steps more, and a smaller epsilon in the end.
+    """
     return Settings(
         env="LunarLander-v3",
-        steps=100_000,
+        steps=150_000,
         learn=LearnConfig(
             hidden=(256, 256),
             lr=6.3e-4,
+            max_grad_norm=10.0,
             batch=128,
-            discount=0.99,
-            replay_steps=50_000,
+            n_step=3,
+            target="double",
+            replay_steps=100_000,
             start_steps=1_000,
             train_every_steps=4,
             updates=4,
             target_every_steps=250,
         ),
         explore=ExploreConfig(
-            only_steps=0, schedule="linear", epsilon_final=0.1, linear_steps=12_000
+            only_steps=0, schedule="linear", epsilon_final=0.02, linear_steps=20_000
         ),
     )
 
