@@ -1,6 +1,7 @@
 """Exploration alone on Atari: how many different screens random and model-based actions reach.
 
-Run: python benchmarks/atari_exploration.py [--games freeway ...] [--steps 8000] [--seeds 2]
+Run: python benchmarks/atari_exploration.py [--games freeway ...] [--policies "random 1" ...]
+     [--steps 8000] [--seeds 2]
 
 Nothing is learned from rewards: every action of the training's own loop is exploratory, under the
 saber protocol (18 actions, sticky 0.25), with 8 emulators side by side. `random d` draws actions
@@ -133,10 +134,14 @@ def explore(game: str, policy: Policy, seed: int, num_steps: int) -> Reached:
 
 
 def show(game: str, results: dict[Policy, list[Reached]]) -> None:
-    """Print a game's table: means over seeds, and cells as a ratio to the first policy's."""
-    print(f"\n{game}\n\n| policy | cells by seed | cells / {POLICIES[0]} | steps with a reward |")
+    """Print a game's table: cells and rewards by seed, and cells as a ratio to the first policy's.
+
+    Ratios are taken seed by seed and averaged.
+    """
+    baseline = next(iter(results))
+    print(f"\n{game}\n\n| policy | cells by seed | cells / {baseline} | steps with a reward |")
     print("| --- | ---: | ---: | ---: |")
-    first = np.array([reached.cells for reached in results[POLICIES[0]]])
+    first = np.array([reached.cells for reached in results[baseline]])
     for policy, reached in results.items():
         cells = [one.cells for one in reached]
         rewards = ", ".join(str(one.rewards) for one in reached)
@@ -150,14 +155,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--games", nargs="+", default=GAMES)
+    parser.add_argument("--policies", nargs="+", choices=list(map(str, POLICIES)))
     parser.add_argument("--steps", type=int, default=8_000, help="agent steps, all lanes together")
     parser.add_argument("--seeds", type=int, default=2)
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
+    chosen = options.policies or list(map(str, POLICIES))
+    policies = [policy for policy in POLICIES if str(policy) in chosen]
     for game in options.games:
         results = {
             policy: [explore(game, policy, seed, options.steps) for seed in range(options.seeds)]
-            for policy in POLICIES
+            for policy in policies
         }
         show(game, results)
 
