@@ -33,8 +33,8 @@ class LatentMbeConfig:
     window: int = opt(400, help="Recent latents that count as familiar.", ge=2, flag=False)
     hidden: int = opt(256, help="Hidden units of the model.", ge=1, flag=False)
     lr: float = opt(1e-3, help="Learning rate of the model.", gt=0, flag=False)
-    batch: int = opt(32, help="Transitions per update.", ge=1, flag=False)
-    fit_every_steps: int = opt(8, help="Steps between updates.", ge=1, flag=False)
+    batch: int = opt(64, help="Transitions per update.", ge=1, flag=False)
+    fit_every_steps: int = opt(4, help="Steps between updates.", ge=1, flag=False)
     fit_from_steps: int = opt(400, help="Steps before the first update.", ge=1, flag=False)
 
     def __post_init__(self) -> None:

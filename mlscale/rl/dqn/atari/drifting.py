@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float32]
 
-DECAY = 0.99
-"""Per batch."""
 SMALLEST_SHARE = 0.1
 """Of the root of the mean variance; no standard deviation counts as smaller."""
 SMALLEST_STD = 1e-6
@@ -28,6 +26,7 @@ class Drifting:
 
     Args:
         num_values: D.
+        decay: What is left of a batch's weight after the next one.
 
     Attributes:
         num_added: Batches so far.
@@ -36,13 +35,14 @@ class Drifting:
         root_mean_square: Over all values; 0 before the first batch.
     """
 
-    def __init__(self, num_values: int) -> None:
+    def __init__(self, num_values: int, decay: float) -> None:
+        self._decay = decay
         self._set(0, np.zeros(num_values), np.zeros(num_values))
 
     def _set(self, num_added: int, sums_D: NDArray[Any], squares_D: NDArray[Any]) -> None:
         """Keep decaying averages that started from 0, and what follows from them."""
         self.num_added, self._sums_D, self._squares_D = num_added, sums_D, squares_D
-        weight = 1 - DECAY**num_added if num_added else 1.0
+        weight = 1 - self._decay**num_added if num_added else 1.0
         mean_D, square_D = sums_D / weight, squares_D / weight
         variance_D = np.maximum(square_D - mean_D**2, 0.0)
         smallest = max(SMALLEST_STD, SMALLEST_SHARE * float(np.sqrt(variance_D.mean())))
@@ -52,16 +52,18 @@ class Drifting:
 
     def with_batch(self, x_BD: FloatArray) -> Drifting:
         """Return what this would be after a batch (B, D)."""
-        after = Drifting(len(self._sums_D))
+        decay = self._decay
+        after = Drifting(len(self._sums_D), decay)
         x_BD = x_BD.astype(np.float64)
-        sums_D = DECAY * self._sums_D + (1 - DECAY) * x_BD.mean(axis=0)
-        squares_D = DECAY * self._squares_D + (1 - DECAY) * np.square(x_BD).mean(axis=0)
+        sums_D = decay * self._sums_D + (1 - decay) * x_BD.mean(axis=0)
+        squares_D = decay * self._squares_D + (1 - decay) * np.square(x_BD).mean(axis=0)
         after._set(self.num_added + 1, sums_D, squares_D)
         return after
 
     def saved(self) -> dict[str, Any]:
         """Return what `loaded` needs, for a checkpoint."""
         return {
+            "decay": self._decay,
             "num_added": self.num_added,
             "sums": self._sums_D.tolist(),
             "squares": self._squares_D.tolist(),
@@ -70,7 +72,7 @@ class Drifting:
     @classmethod
     def loaded(cls, state: dict[str, Any]) -> Drifting:
         """Return what `saved` described."""
-        drifting = cls(len(state["sums"]))
+        drifting = cls(len(state["sums"]), float(state["decay"]))
         drifting._set(
             int(state["num_added"]), np.asarray(state["sums"]), np.asarray(state["squares"])
         )

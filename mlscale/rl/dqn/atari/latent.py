@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     FloatArray = NDArray[np.float32]
+STATISTICS_DECAY = 0.99
+"""Per fit."""
 SMALLEST_SCALE = np.float32(1e-6)
 """Of changes, in standard deviations of the latents: nothing may have moved in a batch."""
 
@@ -50,7 +52,8 @@ class LatentDynamics:
         self._weights = {
             name: parameter.detach().numpy() for name, parameter in self._network.named_parameters()
         }
-        self._latents, self._changes = Drifting(num_features), Drifting(1)
+        self._latents = Drifting(num_features, STATISTICS_DECAY)
+        self._changes = Drifting(1, STATISTICS_DECAY)
 
     @property
     def num_fits(self) -> int:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class Latents:
-    """A network's features as they are; no gradient leads back into it.
+    """A network's features, always in float32; no gradient leads back into it.
+
+    In bfloat16 what a small moving thing changes in the features is rounded away: exploration
+    alone then never crossed the road in Freeway.
 
     Args:
         network: Its encoder gives the features.
@@ -31,7 +34,9 @@ class Latents:
         import torch
 
         with torch.no_grad():
-            return self._network.features(frames_NFHW.to(self._device)).cpu()
+            x_NFHW = frames_NFHW.to(self._device, torch.float32).div_(255)
+            features_ND: Tensor = self._network.encoder(x_NFHW)
+        return features_ND.cpu()
 
     def __call__(self, frames_NFHW: NDArray[Any]) -> NDArray[np.float32]:
         """Return the latents (N, D) of uint8 frames (N, 4, 84, 84)."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlscale.rl.dqn.atari.drifting import Drifting
 from mlscale.rl.dqn.exploration.base import Explorer
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from mlscale.rl.dqn.atari.latents import Latents
     from mlscale.rl.dqn.experience import Memory
 
+VISITED_DECAY = 0.999
+"""Per step of all lanes."""
 CANDIDATES = 8
 """Stretches drawn for each one fitted: with values acting, few are of one action."""
 
@@ -30,12 +33,14 @@ class LatentModelBased(Explorer):
 
     An exploratory action is held for some steps, and the model is one of the whole hold: a single
     step of four frames moves a latent too little to tell the actions apart. It is fitted to
-    replayed stretches in which one action was held, by whichever policy. Actions are random until
-    it was fitted and there are latents to compare with; equally unfamiliar ones are chosen among
-    at random.
+    replayed stretches in which one action was held, by whichever policy. What the density sees is
+    standardised by the features of the last thousands of steps: those that hardly vary tell where
+    one is, too. Actions are random until the model was fitted and there are latents to compare
+    with; equally unfamiliar ones are chosen among at random.
 
     Args:
         num_actions: A.
+        num_features: D.
         latents: From frames to latents.
         dynamics: Predicts next latents.
         density: Knows the latents visited.
@@ -49,6 +54,7 @@ class LatentModelBased(Explorer):
     def __init__(
         self,
         num_actions: int,
+        num_features: int,
         latents: Latents,
         dynamics: LatentDynamics,
         density: Density,
@@ -59,15 +65,15 @@ class LatentModelBased(Explorer):
         self._num_actions, self._latents = num_actions, latents
         self._dynamics, self._density, self._config = dynamics, density, config
         self._hold_steps, self._rng = hold_steps, rng
+        self._visited = Drifting(num_features, VISITED_DECAY)
 
     def act(self, s_LD: NDArray[Any]) -> NDArray[np.int64]:
         """Return the action (L,) with the least familiar predicted next latent of each state."""
         if self._density.num_seen < 2 or not self._dynamics.num_fits:
             return self._rng.integers(0, self._num_actions, len(s_LD))
         next_LAD = self._dynamics.predict(self._latents(s_LD))
-        novelty_LA = self._density.novelty(next_LAD.reshape(-1, next_LAD.shape[-1])).reshape(
-            next_LAD.shape[:2]
-        )
+        next_ND = self._standardise(next_LAD.reshape(-1, next_LAD.shape[-1]))
+        novelty_LA = self._density.novelty(next_ND).reshape(next_LAD.shape[:2])
         best_L1 = novelty_LA.max(axis=1, keepdims=True)
         tickets_LA = np.where(novelty_LA == best_L1, self._rng.random(novelty_LA.shape), -1.0)
         self.novelty = float(best_L1[0, 0])
@@ -76,7 +82,12 @@ class LatentModelBased(Explorer):
 
     def observe(self, s_tm1_LD: NDArray[Any], s_t_LD: NDArray[Any]) -> None:
         """Take in the states (L, 4, 84, 84) before and after a step."""
-        self._density.add(self._latents(s_t_LD))
+        z_LD = self._latents(s_t_LD)
+        self._visited = self._visited.with_batch(z_LD)
+        self._density.add(self._standardise(z_LD))
+
+    def _standardise(self, z_ND: NDArray[np.float32]) -> NDArray[np.float32]:
+        return (z_ND - self._visited.mean) / self._visited.std
 
     def learn(self, memory: Memory, step: int) -> None:
         """Fit the model."""
@@ -98,6 +109,7 @@ class LatentModelBased(Explorer):
         return {**dynamics_tensors, **density_tensors}, {
             "dynamics": dynamics,
             "density": density,
+            "visited": self._visited.saved(),
             "rng": self._rng.bit_generator.state,
             "novelty": self.novelty,
         }
@@ -106,5 +118,6 @@ class LatentModelBased(Explorer):
         """Put model, density and generator back."""
         self._dynamics.load(tensors, state["dynamics"])
         self._density.load(tensors, state["density"])
+        self._visited = Drifting.loaded(state["visited"])
         self._rng.bit_generator.state = state["rng"]
         self.novelty = state["novelty"]

@@ -108,7 +108,9 @@ def _make_explorer(
         density = make_density(settings, num_features, rng)
         latents = Latents(network, device)
         hold_steps = config.explore.hold_steps
-        return LatentModelBased(num_actions, latents, dynamics, density, settings, hold_steps, rng)
+        return LatentModelBased(
+            num_actions, num_features, latents, dynamics, density, settings, hold_steps, rng
+        )
     if config.agent == "dqn_rnd":
         seed = derive_seed(config.seed, "rnd")
         encoder = make_network("small", num_actions, seed, bfloat16=config.bfloat16)

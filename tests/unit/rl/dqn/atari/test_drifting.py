@@ -5,7 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from mlscale.rl.dqn.atari.drifting import DECAY, Drifting
+from mlscale.rl.dqn.atari.drifting import Drifting
+
+DECAY = 0.97
 
 
 def batches(num: int, num_values: int = 3) -> list[np.ndarray]:
@@ -15,7 +17,7 @@ def batches(num: int, num_values: int = 3) -> list[np.ndarray]:
 
 
 def after(parts: list[np.ndarray]) -> Drifting:
-    drifting = Drifting(parts[0].shape[1])
+    drifting = Drifting(parts[0].shape[1], DECAY)
     for part in parts:
         drifting = drifting.with_batch(part)
     return drifting
@@ -50,7 +52,7 @@ def test_values_that_do_not_vary_get_a_deviation_to_divide_by() -> None:
 
 
 def test_nothing_has_happened_before_the_first_batch() -> None:
-    fresh = Drifting(2)
+    fresh = Drifting(2, DECAY)
     assert fresh.mean.tolist() == [0, 0]
     assert fresh.root_mean_square == 0
     assert fresh.num_added == 0
