@@ -34,7 +34,7 @@ class Latents:
         import torch
 
         with torch.no_grad():
-            x_NFHW = frames_NFHW.to(self._device, torch.float32).div_(255)
+            x_NFHW = self._network.scaled(frames_NFHW.to(self._device), torch.float32)
             features_ND: Tensor = self._network.encoder(x_NFHW)
         return features_ND.cpu()
 

@@ -16,6 +16,7 @@ from torch import nn  # noqa: TID253 - classes below are networks; nothing impor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import torch
     from torch import Tensor
 
 STACK = 4
@@ -31,19 +32,38 @@ class ValueNetwork(nn.Module):
         encoder: From (N, 4, 84, 84) in 0..1 to (N, D) features.
         head: From (N, D) to (N, A).
         bfloat16: Whether the encoder computes in bfloat16.
+        channels_last: Whether the encoder is faster on CPUs with channels last in memory.
     """
 
-    def __init__(self, encoder: nn.Module, head: nn.Module, *, bfloat16: bool = False) -> None:
+    def __init__(
+        self,
+        encoder: nn.Module,
+        head: nn.Module,
+        *,
+        bfloat16: bool = False,
+        channels_last: bool = False,
+    ) -> None:
         super().__init__()
         self.encoder, self.head = encoder, head
-        self._bfloat16 = bfloat16
+        self._bfloat16, self._channels_last = bfloat16, channels_last
+
+    def scaled(self, frames_NFHW: Tensor, dtype: torch.dtype) -> Tensor:
+        """Return uint8 frames in 0..1, in the order in memory that the encoder is fastest with."""
+        import torch
+
+        x_NFHW = frames_NFHW.to(dtype).div_(255)
+        # In float32 the gradient of an encoder's first weights takes a third of the time with
+        # channels last. Measured on CPUs, so elsewhere the order is left as it is.
+        is_recorded_float32 = torch.is_grad_enabled() and dtype == torch.float32
+        if x_NFHW.device.type == "cpu" and (self._channels_last or is_recorded_float32):
+            x_NFHW = x_NFHW.contiguous(memory_format=torch.channels_last)
+        return x_NFHW
 
     def features(self, frames_NFHW: Tensor) -> Tensor:
         """Return the encoder's features (N, D) of uint8 frames, in float32."""
         import torch
 
-        dtype = torch.bfloat16 if self._bfloat16 else torch.float32
-        x_NFHW = frames_NFHW.to(dtype).div_(255)
+        x_NFHW = self.scaled(frames_NFHW, torch.bfloat16 if self._bfloat16 else torch.float32)
         with torch.autocast(frames_NFHW.device.type, torch.bfloat16, enabled=self._bfloat16):
             features_ND: Tensor = self.encoder(x_NFHW)
         return features_ND.float()
@@ -118,17 +138,19 @@ class Size(NamedTuple):
         encoder: Makes its encoder.
         channels: Channels of its stages.
         num_features: D.
+        channels_last: As for `ValueNetwork`.
     """
 
     encoder: Callable[[tuple[int, int, int], int], nn.Sequential]
     channels: tuple[int, int, int]
     num_features: int
+    channels_last: bool = False
 
 
 SIZES = {
     "small": Size(nature_encoder, SMALL_SHAPE, 256),
     "nature": Size(nature_encoder, NATURE_SHAPE, 512),
-    "impala": Size(impala_encoder, IMPALA_SHAPE, 256),
+    "impala": Size(impala_encoder, IMPALA_SHAPE, 256, channels_last=True),
 }
 
 
@@ -161,4 +183,4 @@ def make_network(
         last: nn.Module = nn.Linear(size.num_features, num_actions)
         if head == "duelling":
             last = DuellingHead(size.num_features, size.num_features, num_actions)
-    return ValueNetwork(encoder, last, bfloat16=bfloat16)
+    return ValueNetwork(encoder, last, bfloat16=bfloat16, channels_last=size.channels_last)

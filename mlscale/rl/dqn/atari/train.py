@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mlscale.core.allocator import keep_freed_memory
 from mlscale.core.devices import resolve_device
 from mlscale.core.errors import UserError
 from mlscale.core.results import Metric, Result
@@ -35,6 +36,7 @@ def run(config: AtariTrainConfig, run: Run) -> Result:
     if len(parse_games(config.game)) != 1:
         raise UserError("one game is trained on at a time", "for example --game pong")
     torch.set_num_threads(config.threads)
+    keep_freed_memory()
     run.device = resolve_device(config.device)
 
     def report(done: int, total: int) -> None:

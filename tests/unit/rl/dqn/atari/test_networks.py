@@ -51,6 +51,35 @@ def test_bfloat16_rounds_features_but_not_the_head() -> None:
     assert torch.equal(values_NA, rounded.head(features_ND))
 
 
+@pytest.mark.parametrize(
+    ("kind", "bfloat16", "recorded", "channels_last"),
+    [
+        ("nature", False, True, True),
+        ("nature", False, False, False),
+        ("nature", True, True, False),
+        ("impala", True, False, True),
+    ],
+)
+def test_frames_lie_in_memory_as_is_fastest(
+    kind: str, bfloat16: bool, recorded: bool, channels_last: bool
+) -> None:
+    network = make_network(kind, 6, bfloat16=bfloat16)
+    seen = []
+    network.encoder.register_forward_pre_hook(lambda _encoder, inputs: seen.append(*inputs))
+    with torch.set_grad_enabled(recorded):
+        network(frames())
+    assert seen[0].is_contiguous(memory_format=torch.channels_last) == channels_last
+
+
+def test_gradients_do_not_depend_on_where_values_lie() -> None:
+    network = make_network("impala", 6)
+    weights = list(network.parameters())
+    scaled = network.encoder(frames().float() / 255)
+    expected = torch.autograd.grad(network.head(scaled).sum(), weights)
+    gradients = torch.autograd.grad(network(frames()).sum(), weights)
+    torch.testing.assert_close(gradients, expected, rtol=1e-3, atol=1e-4)
+
+
 def test_a_seed_gives_one_network_and_leaves_torch_s_own_draws_alone() -> None:
     torch.manual_seed(5)
     expected = torch.rand(1)
