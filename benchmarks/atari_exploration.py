@@ -51,7 +51,7 @@ class Policy(NamedTuple):
 
 POLICIES = (
     Policy("random", 1), Policy("random", 4), Policy("low_rank", 4),
-    Policy("neighbours", 4), Policy("hashing", 4),
+    Policy("neighbours", 4),
 )  # fmt: skip
 
 

@@ -27,8 +27,8 @@ class LatentMbeConfig:
         fit_from_steps: Environment steps before its first update.
     """
 
-    density: Literal["low_rank", "neighbours", "hashing"] = opt(
-        "low_rank", help="How familiarity is measured.", flag=False
+    density: Literal["neighbours", "low_rank"] = opt(
+        "neighbours", help="How familiarity is measured.", flag=False
     )
     window: int = opt(400, help="Recent latents that count as familiar.", ge=2, flag=False)
     hidden: int = opt(256, help="Hidden units of the model.", ge=1, flag=False)

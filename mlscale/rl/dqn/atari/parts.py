@@ -9,7 +9,6 @@ from mlscale.rl.atari.protocols import PROTOCOLS
 from mlscale.rl.dqn.atari.emulators import Emulators
 from mlscale.rl.dqn.atari.experience import FrameExperience
 from mlscale.rl.dqn.atari.frames import FrameReplay
-from mlscale.rl.dqn.atari.hashing import HashCounts
 from mlscale.rl.dqn.atari.latent import LatentDynamics
 from mlscale.rl.dqn.atari.latents import Latents
 from mlscale.rl.dqn.atari.low_rank import LowRankGaussian
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
 RIDGE = 0.1
 NUM_NEIGHBOURS = 10
-HASH_BITS = 24
 
 
 class NetworkValues:
@@ -105,7 +103,7 @@ def _make_explorer(
     if config.agent == "dqn_mbe":
         settings = config.mbe
         dynamics = LatentDynamics(num_features, num_actions, settings.hidden, settings.lr, rng)
-        density = make_density(settings, num_features, rng)
+        density = make_density(settings, num_features)
         latents = Latents(network, device)
         hold_steps = config.explore.hold_steps
         return LatentModelBased(
@@ -119,10 +117,8 @@ def _make_explorer(
     return Uniform(num_actions, rng)
 
 
-def make_density(config: LatentMbeConfig, num_features: int, rng: np.random.Generator) -> Density:
+def make_density(config: LatentMbeConfig, num_features: int) -> Density:
     """Return the measure of familiarity that the settings name."""
     if config.density == "neighbours":
         return Neighbours(config.window, num_features, NUM_NEIGHBOURS)
-    if config.density == "hashing":
-        return HashCounts(num_features, HASH_BITS, rng)
     return LowRankGaussian(config.window, num_features, RIDGE)

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlscale.rl.dqn.atari.density import Density, Recent
-from mlscale.rl.dqn.atari.hashing import HashCounts
 from mlscale.rl.dqn.atari.low_rank import LowRankGaussian, ridged_mahalanobis
 from mlscale.rl.dqn.atari.neighbours import Neighbours, mean_distance
 
@@ -23,15 +22,13 @@ def normal(seed: int, *shape: int) -> np.ndarray:
     return rng(seed).normal(size=shape).astype(np.float32)
 
 
-def make(kind: str, window: int = 6, num_features: int = 3, seed: int = 0) -> Density:
+def make(kind: str, window: int = 6, num_features: int = 3) -> Density:
     if kind == "low_rank":
         return LowRankGaussian(window, num_features, ridge=0.1)
-    if kind == "neighbours":
-        return Neighbours(window, num_features, num_neighbours=2)
-    return HashCounts(num_features, 8, rng(seed))
+    return Neighbours(window, num_features, num_neighbours=2)
 
 
-KINDS = ["low_rank", "neighbours", "hashing"]
+KINDS = ["low_rank", "neighbours"]
 
 
 def test_the_ring_keeps_the_last_latents() -> None:
@@ -93,35 +90,6 @@ def test_distances_are_those_of_a_loop(num: int, k: int, seed: int) -> None:
     np.testing.assert_allclose(mean_distance(recent, x, k), slow, rtol=1e-4, atol=1e-4)
 
 
-def test_counts_go_by_the_signs_of_projections() -> None:
-    counts = HashCounts(3, 8, rng())
-    x = normal(1, 4, 3)
-    assert counts.novelty(x).tolist() == [1] * 4
-    for _ in range(3):
-        counts.add(x[:1])
-    # A latent and its multiples have one hash, its opposite has every bit turned round.
-    got = counts.novelty(np.stack([x[0], 7 * x[0], -x[0]]))
-    assert got == pytest.approx([0.5, 0.5, 1])
-    same, opposite = counts.hashes(np.stack([x[0], -x[0]]))
-    assert same ^ opposite == 2**8 - 1
-
-
-def test_two_latents_share_a_bit_as_often_as_their_angle_says() -> None:
-    # P(same bit) = 1 - angle / pi (Charikar 2002, section 3): here 3/4.
-    x = f4([[1, 0], [1, 1]])
-    same = np.mean([np.equal(*HashCounts(2, 1, rng(seed)).hashes(x)) for seed in range(2000)])
-    assert same == pytest.approx(0.75, abs=0.03)
-
-
-def test_hashes_of_many_bits_stay_apart() -> None:
-    counts = HashCounts(20, 62, rng())
-    hashes = counts.hashes(normal(1, 500, 20))
-    assert len(set(hashes.tolist())) == 500
-    assert (hashes >= 0).all()
-    with pytest.raises(ValueError, match="between 1 and 62"):
-        HashCounts(20, 63, rng())
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_visited_is_less_novel_than_what_was_not(kind: str) -> None:
     density = make(kind)
@@ -135,7 +103,7 @@ def test_what_was_visited_is_less_novel_than_what_was_not(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_saved_and_loaded_is_the_same(kind: str) -> None:
-    density, other = make(kind), make(kind, seed=1)
+    density, other = make(kind), make(kind)
     density.add(normal(0, 4, 3))
     density.add(normal(1, 4, 3))
     tensors, state = density.saved()
