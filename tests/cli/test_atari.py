@@ -93,7 +93,11 @@ def refused(capsys: Capture, folder: Path, *arguments: str) -> tuple[str, str | 
         ("games --games kaboom", "game 'kaboom' is not one of the 57", "no random, human"),
         ("eval --agent noop --games pogn", "unknown game 'pogn'", "did you mean 'pong'?"),
         ("eval --agent randm", "unknown agent 'randm'", "did you mean 'random'?"),
-        ("eval --agent dqn", "agent 'dqn' has no trained weights", "`mlscale atari train"),
+        (
+            "eval --agent dqn --games alien",
+            "agent 'dqn' does not cover alien",
+            "mlscale atari train",
+        ),
         ("eval --agent nosuch:make", "agent 'nosuch:make' cannot be imported", "name it module"),
         ("eval --agent nosuch.pt2", "nosuch.pt2: no such file", None),
         ("eval --agent s.pt2", "loading s.pt2 may run code", "if you trust where it comes from"),

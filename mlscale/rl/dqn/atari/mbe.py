@@ -92,7 +92,7 @@ class LatentModelBased(Explorer):
     def learn(self, memory: Memory, step: int) -> None:
         """Fit the model."""
         config = self._config
-        if step < config.fit_from_steps or step % config.fit_every_steps:
+        if step < config.fit_from_steps or step % config.fit_every_steps or not len(memory):
             return
         index_N = memory.steps.draw(CANDIDATES * config.batch, self._rng)
         index_N = index_N[memory.steps.held(index_N, self._hold_steps)]

@@ -111,9 +111,9 @@ def _make_explorer(
         )
     if config.agent == "dqn_rnd":
         seed = derive_seed(config.seed, "rnd")
-        encoder = make_network("small", num_actions, seed, bfloat16=config.bfloat16)
+        encoder = make_network("small", num_actions, seed).to(device)
         width = SIZES["small"].num_features
-        return Distilled(num_actions, width, config.rnd, rng, Latents(encoder))
+        return Distilled(num_actions, width, config.rnd, rng, Latents(encoder, device))
     return Uniform(num_actions, rng)
 
 

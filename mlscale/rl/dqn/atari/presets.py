@@ -27,9 +27,12 @@ def atari100k() -> AtariTrainConfig:
 def nature() -> AtariTrainConfig:
     """Return the settings of Mnih et al. 2015, with Adam in place of RMSProp.
 
+    Training episodes end with the game, not with a life.
+
     Source: Mnih et al. 2015, extended data table 1; one emulator, as there.
     """
     return AtariTrainConfig(
+        agent="dqn",
         game=GAME,
         frames=200_000_000,
         protocol="nature",

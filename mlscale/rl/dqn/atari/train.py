@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from mlscale.core.allocator import keep_freed_memory
@@ -33,8 +34,10 @@ def run(config: AtariTrainConfig, run: Run) -> Result:
     import torch
     from threadpoolctl import threadpool_limits
 
-    if len(parse_games(config.game)) != 1:
+    games = parse_games(config.game)
+    if len(games) != 1:
         raise UserError("one game is trained on at a time", "for example --game pong")
+    config = dataclasses.replace(config, game=games[0].rom_id)  # from Pong or ALE/Pong-v5, too
     torch.set_num_threads(config.threads)
     keep_freed_memory()
     run.device = resolve_device(config.device)
@@ -48,6 +51,7 @@ def run(config: AtariTrainConfig, run: Run) -> Result:
         checkpoint_every_steps=config.checkpoint_every_frames // FRAME_SKIP,
         unit="frames",
         per_step=FRAME_SKIP,
+        lanes=config.lanes,
     )
     with threadpool_limits(config.threads):  # NumPy's own threads
         return train(trainer, budget, run, lambda status: result_of(config, run, status))

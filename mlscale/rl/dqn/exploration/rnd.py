@@ -31,7 +31,8 @@ class Distilled(Uniform):
     """Random exploratory actions, and a bonus for novel states in what values are learned from.
 
     The bonus of a transition is computed when it is replayed, so it fades as its state becomes
-    familiar; after several steps it is that of the state arrived at.
+    familiar; after several steps it is that of the state arrived at. A frame memory keeps no frame
+    of terminal states: theirs is the bonus of the stack with its last frame twice.
 
     Args:
         num_actions: Actions.
