@@ -71,3 +71,10 @@ def test_a_game_that_does_not_exist_is_one_line(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("error: unknown game 'pongg'\nhint: did you mean")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_game_may_be_named_as_papers_do_and_lanes_may_be_many(tmp_path: Path) -> None:
+    arguments = ["--game", "ALE/Breakout-v5", "--lanes", "48", "--frames", "2k"]
+    done = run("atari", "train", *arguments, "--out", "run", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["protocol"]["game"] == "breakout"
