@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mlscale.core.checkpoints import checkpoint_steps, load_checkpoint, save_checkpoint
-from mlscale.core.errors import WorkFailed
+from mlscale.core.errors import UserError, WorkFailed
 from mlscale.core.interrupts import deferred_interrupts
 
 if TYPE_CHECKING:
@@ -32,12 +32,19 @@ class Budget:
         checkpoint_every_steps: Environment steps between checkpoints.
         unit: What progress is counted in.
         per_step: How many of these one environment step is.
+        lanes: Environments stepped side by side.
     """
 
     steps: int
     checkpoint_every_steps: int
     unit: str = "steps"
     per_step: int = 1
+    lanes: int = 1
+
+    @property
+    def last_step(self) -> int:
+        """The step that training ends at: every lane takes its last step with the others."""
+        return -(-self.steps // self.lanes) * self.lanes
 
 
 def train(trainer: Trainer, budget: Budget, run: Run, result_of: ResultOf) -> Result:
@@ -50,6 +57,7 @@ def train(trainer: Trainer, budget: Budget, run: Run, result_of: ResultOf) -> Re
         result_of: Makes the result, given how the training ended.
 
     Raises:
+        UserError: The run has been trained for longer already; it is left as it was.
         WorkFailed: A loss became NaN or infinite; the checkpoints before it are kept.
         KeyboardInterrupt: Ctrl-C or SIGTERM; the state of that moment is saved.
     """
@@ -57,7 +65,7 @@ def train(trainer: Trainer, budget: Budget, run: Run, result_of: ResultOf) -> Re
         _resume(trainer, budget, run)
         _train(trainer, budget, run)
     except WorkFailed as error:
-        kept = _checkpoints(run, budget.steps)
+        kept = _checkpoints(run)
         where = f"the last checkpoint is that of step {kept[-1]:,}" if kept else "no checkpoint yet"
         failure = WorkFailed(f"step {trainer.step:,}: {error.message}; {where}", error.hint)
         failure.partial = result_of("failed")
@@ -71,7 +79,7 @@ def _train(trainer: Trainer, budget: Budget, run: Run) -> None:
     progress = _Progress(run, trainer.step, budget)
     saved_at = trainer.step
     with deferred_interrupts() as interrupts:
-        while trainer.step < budget.steps and not interrupts.pending:
+        while trainer.step < budget.last_step and not interrupts.pending:
             for episode in trainer.advance():
                 run.log(episode.record())
                 progress.take(episode)
@@ -96,20 +104,25 @@ def _save(trainer: Trainer, run: Run) -> None:
 
 def _resume(trainer: Trainer, budget: Budget, run: Run) -> None:
     """Put the trainer where the last checkpoint was, and the log back to it."""
-    steps = _checkpoints(run, budget.steps)
+    steps = _checkpoints(run)
     if run.path is None or not steps:
         run.rewind(0)
         return
+    if steps[-1] > budget.last_step:  # what it saved would count as older than these
+        done = f"{budget.per_step * steps[-1]:,} {budget.unit}"
+        raise UserError(
+            f"{run.path} has been trained for {done} already",
+            "ask for at least as many, or choose another directory with --out DIR",
+        )
     run.note(f"goes on from the checkpoint of step {steps[-1]:,}")
     tensors, state = load_checkpoint(run.path / "checkpoints", steps[-1])
     trainer.load(tensors, state)
     run.rewind(int(state["num_records"]))
 
 
-def _checkpoints(run: Run, limit: int) -> list[int]:
-    """Return the steps of the run's checkpoints within the budget."""
-    steps = checkpoint_steps(run.path / "checkpoints") if run.path is not None else []
-    return [step for step in steps if step <= limit]
+def _checkpoints(run: Run) -> list[int]:
+    """Return the steps of the run's checkpoints, smallest first."""
+    return [] if run.path is None else checkpoint_steps(run.path / "checkpoints")
 
 
 class _Progress:
@@ -132,7 +145,7 @@ class _Progress:
         elapsed_s = max(time.monotonic() - self._began_s, 1e-3)
         rate = factor * (step - self._began_step) / elapsed_s
         text = f"{rate:,.0f} {unit}/s{self._episodes()}"
-        self._reporter.progress(factor * step, factor * self._budget.steps, text)
+        self._reporter.progress(factor * step, factor * self._budget.last_step, text)
 
     def _episodes(self) -> str:
         if not self._last:

@@ -28,7 +28,11 @@ def run(config: TrainConfig, run: Run) -> Result:
 
     torch.set_num_threads(1)  # small networks: faster, and the same sums on every machine
     trainer = Trainer(config, config.agent, flat_parts(config, config.agent))
-    budget = Budget(steps=config.steps, checkpoint_every_steps=config.checkpoint_every_steps)
+    budget = Budget(
+        steps=config.steps,
+        checkpoint_every_steps=config.checkpoint_every_steps,
+        lanes=config.lanes,
+    )
     return train(trainer, budget, run, lambda status: result_of(config, run, status))
 
 

@@ -98,6 +98,34 @@ def test_a_killed_run_goes_on_from_its_checkpoint_to_the_same_end(
     assert final(killed) == final(whole)
 
 
+def test_a_smaller_budget_is_refused_and_the_run_left_as_it_was(tmp_path: Path) -> None:
+    def contents() -> dict[Path, bytes]:
+        return {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+
+    go(config(steps=300), tmp_path)
+    before = contents()
+    run = open_run("rl.train", config(steps=250), out=tmp_path)
+    with pytest.raises(UserError, match="has been trained for 300 steps already") as caught:
+        train(config(steps=250), run)
+    run.withdraw()
+    assert contents() == before
+    assert "--out" in str(caught.value.hint)
+
+
+def test_a_budget_is_rounded_up_to_a_step_of_every_lane(tmp_path: Path) -> None:
+    go(config(steps=100, lanes=3), tmp_path)
+    assert checkpoint_steps(tmp_path / "checkpoints") == [102]
+    before = final(tmp_path)
+    go(config(steps=100, lanes=3), tmp_path)  # done already
+    assert final(tmp_path) == before
+    part, whole = tmp_path / "part", tmp_path / "whole"
+    go(config(steps=100, lanes=3), part)
+    go(config(steps=302, lanes=3), part)
+    go(config(steps=302, lanes=3), whole)
+    assert checkpoint_steps(whole / "checkpoints")[-1] == 303
+    assert final(part) == final(whole)
+
+
 class Bomb:
     """A reporter that interrupts the work."""
 
