@@ -158,12 +158,13 @@ def _play(
     progress = EvaluationProgress(run, num_finished, len(jobs) * config.episodes)
     waiting = [job for job in jobs if len(finished[job.key]) < config.episodes]
     failures: list[Failed] = []
+    num_records = len(run.records)
     if not waiting:
         return failures
     with closing(engine.run(WORK, waiting, finished)) as events:
         for event in events:
             if isinstance(event, Recorded):
-                if not run.records:
+                if len(run.records) == num_records:  # the first new episode
                     keep_weights(run, weights)
                 run.log(event.record)
             elif isinstance(event, Lost):

@@ -21,9 +21,16 @@ FILE = "weights.json"
 
 
 def keep_weights(run: Run, weights: Mapping[str, Mapping[str, Any]]) -> None:
-    """Write what is known of the weights, by game, into the run's directory."""
+    """Write what is known of the weights, by game, into the run's directory.
+
+    Of a run that goes on, the games of before stay: to be called after `check_weights`, before the
+    first new episode is logged.
+    """
     if weights:
-        run.write(FILE, to_json({game: dict(known) for game, known in weights.items()}) + "\n")
+        kept = _read(run) if run.records else {}
+        run.write(
+            FILE, to_json(kept | {game: dict(known) for game, known in weights.items()}) + "\n"
+        )
 
 
 def check_weights(run: Run, weights: Mapping[str, Mapping[str, Any]]) -> None:
@@ -32,20 +39,30 @@ def check_weights(run: Run, weights: Mapping[str, Mapping[str, Any]]) -> None:
     Raises:
         UserError: The weights of a game are others, or the file is damaged.
     """
-    if run.path is None or not run.records or not (run.path / FILE).exists():
+    if not run.records:
         return
-    try:
-        kept = json.loads((run.path / FILE).read_text(encoding="utf-8"))
-        digests = {game: known["sha256"] for game, known in kept.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(
-            f"{run.path / FILE} is damaged: {error}",
-            "start again in another directory with --out DIR",
-        ) from None
-    now = {game: known["sha256"] for game, known in weights.items()}
-    changed = [game for game in now if digests.get(game, now[game]) != now[game]]
+    kept = _read(run)
+    changed = [
+        game
+        for game, known in weights.items()
+        if game in kept and kept[game]["sha256"] != known["sha256"]
+    ]
     if changed:
         raise UserError(
             f"{run.path} was begun with other weights for {', '.join(changed)}",
             "name those, --ckpt RUN/checkpoints/STEP, or begin in another directory, --out DIR",
         )
+
+
+def _read(run: Run) -> dict[str, dict[str, Any]]:
+    """Return what the file says by game, each with its `sha256`; nothing without a file."""
+    if run.path is None or not (run.path / FILE).exists():
+        return {}
+    try:
+        kept = json.loads((run.path / FILE).read_text(encoding="utf-8"))
+        return {game: {"sha256": known["sha256"]} | known for game, known in kept.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"{run.path / FILE} is damaged: {error}",
+            "start again in another directory with --out DIR",
+        ) from None

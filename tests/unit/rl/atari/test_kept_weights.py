@@ -28,7 +28,26 @@ def test_the_same_weights_go_on(run: Run, tmp_path: Path) -> None:
     keep_weights(run, weights(pong="a", alien="b"))
     assert json.loads((tmp_path / "weights.json").read_text())["alien"]["sha256"] == "b"
     check_weights(run, weights(pong="a", alien="b"))
-    check_weights(run, weights(pong="a", qbert="c"))
+    check_weights(run, weights(pong="a", qbert="c"))  # a game added later is as good
+
+
+def test_a_game_added_later_is_kept_too(run: Run, tmp_path: Path) -> None:
+    run.records.clear()
+    for begun in (weights(pong="a"), weights(pong="a", alien="b"), weights(pong="a")):
+        check_weights(run, begun)
+        keep_weights(run, begun)
+        run.records.append({"game": "pong"})
+    kept = json.loads((tmp_path / "weights.json").read_text())
+    assert kept == weights(pong="a", alien="b")
+    with pytest.raises(UserError, match=r"begun with other weights for alien$"):
+        check_weights(run, weights(pong="a", alien="changed"))
+
+
+def test_without_an_episode_other_weights_replace_those_of_before(run: Run, tmp_path: Path) -> None:
+    run.records.clear()
+    keep_weights(run, weights(pong="a"))
+    keep_weights(run, weights(alien="b"))
+    assert json.loads((tmp_path / "weights.json").read_text()) == weights(alien="b")
 
 
 def test_other_weights_do_not(run: Run, tmp_path: Path) -> None:
