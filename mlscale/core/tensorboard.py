@@ -32,8 +32,9 @@ def check_tensorboard() -> None:
 class TensorBoard:
     """Writes what a run logs to its `tensorboard` folder; see `mlscale.core.runs.Listener`.
 
-    What an earlier process wrote and the run has since cut back, going on from a checkpoint, is
-    marked void in the files, and TensorBoard leaves it out.
+    Every process begins a file with all records so far and marks void in it what was written
+    before, which TensorBoard leaves out: the run may have been cut back since, going on from a
+    checkpoint, or may have gone on for a while without this listener.
 
     Args:
         run_path: The run directory.
@@ -57,13 +58,11 @@ class TensorBoard:
             self._writer = None
 
     def _open(self, kept: Sequence[Mapping[str, Any]]) -> SummaryWriter:
-        """Begin a file that follows the records of before; without a file yet, it holds them."""
+        """Begin a file with the records of before, in place of all earlier files."""
         from torch.utils.tensorboard import SummaryWriter
 
-        is_first = not any(self._folder.glob("events.*"))
-        next_step = _step_of(kept, len(kept) - 1) + 1 if kept else 0
-        writer = SummaryWriter(str(self._folder), purge_step=None if is_first else next_step)
-        for number in range(len(kept)) if is_first else ():
+        writer = SummaryWriter(str(self._folder), purge_step=0)
+        for number in range(len(kept)):
             self._write(writer, kept, number)
         return writer
 

@@ -107,6 +107,15 @@ def test_asked_for_late_it_holds_the_records_of_before_too(tmp_path: Path) -> No
     assert read(path) == {"return": [(10, 1.0), (20, 2.0), (30, 3.0)]}
 
 
+def test_left_out_for_a_while_it_holds_the_records_between_too(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    for step, is_shown in ((10, True), (20, False), (30, True)):
+        run = open_shown(path) if is_shown else open_run("test", Seeded(), out=path)
+        run.log(record(step, float(step)))
+        run.finish(Result(study="test", status="interrupted"))
+    assert read(path) == {"return": [(10, 10.0), (20, 20.0), (30, 30.0)]}
+
+
 def test_a_run_that_logs_nothing_leaves_no_folder(tmp_path: Path) -> None:
     open_shown(tmp_path / "run").finish(Result(study="test"))
     assert not (tmp_path / "run" / FOLDER).exists()
