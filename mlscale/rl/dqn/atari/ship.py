@@ -85,9 +85,16 @@ def ship(
 def _check_pairs(trained: Sequence[Trained], played: Sequence[Evaluation]) -> None:
     """Refuse runs without an evaluation of these very weights, and evaluations of none of them.
 
+    Runs of agents that do not ship are refused as well.
+
     An evaluation may hold further games, which are not shipped.
     """
     names = [(one.agent, one.game) for one in trained]
+    for one in trained:
+        if one.agent not in shipped.METHODS:
+            raise UserError(
+                f"{one.run} trained {one.agent}, and only {', '.join(shipped.METHODS)} ship"
+            )
     for agent, game in names:
         if names.count((agent, game)) > 1:
             raise UserError(f"two of the runs trained {agent} on {game}")

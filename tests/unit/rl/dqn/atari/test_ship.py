@@ -138,6 +138,10 @@ def test_runs_that_are_not_fit(train_run: MakeRun, eval_run: MakeRun, out: Path)
     assert error_of([short], [evaluation_of(eval_run, short, "s")], folder=out) == (
         f"{short} was trained for 200 of 400 frames"
     )
+    rnd = train_run("rnd", agent="dqn_rnd")
+    assert error_of([rnd], [evaluation_of(eval_run, rnd, "r")], folder=out) == (
+        f"{rnd} trained dqn_rnd, and only dqn, dqn_mbe ship"
+    )
     v5 = train_run("v5", protocol="v5")
     assert error_of([v5], [evaluation_of(eval_run, v5, "v", protocol="v5")], folder=out) == (
         f"{v5} is of protocol v5, not saber"
