@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 RUNS_FOLDER = Path("runs")
+LIST_HINT = "`mlscale runs list` shows the runs here"
 
 
 class Run:
@@ -229,7 +230,7 @@ def _check_same_run(path: Path, study: str, config: DataclassInstance) -> None:
         raise UserError(f"{path} is a file", "choose a directory with --out DIR")
     if not any(path.iterdir()):
         return
-    earlier = read_run(path)
+    earlier = _read_run(path, hint="choose an empty or new directory with --out DIR")
     if earlier.study != study:
         raise UserError(
             f"{path} holds a run of {earlier.study}, not of {study}",
@@ -288,14 +289,16 @@ def read_run(path: Path) -> StoredRun:
         UserError: It is missing, is not a run directory, or one of its files is damaged.
     """
     if not path.is_dir():
-        raise UserError(f"{path}: no such directory", "`mlscale runs list` shows the runs here")
-    result = _read_object(path / "result.json")
-    config = _read_object(path / "config.json")
+        raise UserError(f"{path}: no such directory", LIST_HINT)
+    return _read_run(path, hint=LIST_HINT)
+
+
+def _read_run(path: Path, *, hint: str) -> StoredRun:
+    """Read a run directory; the hint is for one that is none: to read or to write it differs."""
+    result = _read_object(path / "result.json", hint)
+    config = _read_object(path / "config.json", hint)
     if "study" not in result or "status" not in result:
-        raise UserError(
-            f"{path / 'result.json'} is not a result of mlscale",
-            "choose an empty or new directory with --out DIR",
-        )
+        raise UserError(f"{path / 'result.json'} is not a result of mlscale", hint)
     return StoredRun(
         path=path,
         study=str(result["study"]),
@@ -305,15 +308,14 @@ def read_run(path: Path) -> StoredRun:
     )
 
 
-def _read_object(path: Path) -> dict[str, Any]:
+def _read_object(path: Path, hint: str) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
         if not isinstance(document, dict):
             raise ValueError("not a JSON object")
     except FileNotFoundError:
         raise UserError(
-            f"{path.parent} is not a run directory: it has no {path.name}",
-            "choose an empty or new directory with --out DIR",
+            f"{path.parent} is not a run directory: it has no {path.name}", hint
         ) from None
     except (ValueError, OSError) as error:
         raise UserError(

@@ -121,7 +121,7 @@ def refused(capsys: Capture, folder: Path, *arguments: str) -> tuple[str, str | 
         ("compare agent57 agent57", "the same agent is named twice", "name each once"),
         ("compare agent57 Agent57", "two of the agents are called 'agent57'", "give one another"),
         ("compare random", "agent 'random' has no published scores", "`mlscale atari eval"),
-        ("compare data", "data is not a run directory", "choose"),
+        ("compare data", "data is not a run directory", "`mlscale runs list`"),
     ],
 )
 def test_bad_arguments(

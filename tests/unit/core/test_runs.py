@@ -355,6 +355,21 @@ def test_reading_a_run_that_is_not_there() -> None:
     assert caught.value.hint == "`mlscale runs list` shows the runs here"
 
 
+@pytest.mark.parametrize("content", [{}, {"result.json": "{}", "config.json": "{}"}])
+def test_reading_what_is_no_run_does_not_speak_of_writing(
+    tmp_path: Path, content: dict[str, str]
+) -> None:
+    for name, text in content.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(UserError, match=r"is not a (run directory|result)") as caught:
+        read_run(tmp_path)
+    assert caught.value.hint == "`mlscale runs list` shows the runs here"
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(UserError) as caught:
+        open_run("t.study", Config(), out=tmp_path)
+    assert caught.value.hint == "choose an empty or new directory with --out DIR"
+
+
 def test_a_second_process_cannot_write_to_the_same_run(tmp_path: Path) -> None:
     run = open_run("a.study", Config(), out=tmp_path / "run")
     with pytest.raises(UserError, match="another process is writing to"):
