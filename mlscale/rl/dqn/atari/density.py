@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 class Density(Protocol):
     """Knows the latents visited and says how unfamiliar others are.
 
-    Equal novelties happen, when counts are compared above all: whoever takes the largest should
-    break ties at random.
+    Novelties may be equal: whoever takes the largest should break ties at random.
     """
 
     @property
