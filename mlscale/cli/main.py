@@ -14,6 +14,7 @@ from typer.exceptions import TyperException
 
 import mlscale
 from mlscale.cli import atari, doctor, rl, runs
+from mlscale.cli.options import setting_without_flag
 from mlscale.cli.render import print_error
 from mlscale.core.errors import MlscaleError, nearest
 from mlscale.core.files import NO_ROOM
@@ -117,11 +118,16 @@ def _usage_message(error: TyperException) -> tuple[str, str | None]:
     context = getattr(error, "ctx", None)
     path = getattr(context, "command_path", "mlscale")
     hint = f"`{path} --help` shows what there is"
+    callback = getattr(getattr(context, "command", None), "callback", None)
+    config_type = getattr(callback, "config_type", object)
+    setting = setting_without_flag(config_type, getattr(error, "option_name", None) or "")
     if found:
         text = text[: found.start()]
         names = re.findall(r"[-\w]+(?:\.[-\w]+)*", found["names"])
         close = nearest(text.rpartition(" ")[2].strip("'"), names) or names[0]
         hint = f"did you mean {close}? {hint}"
+    if setting:
+        hint = f"set {setting} in a --config file"
     return _lower_first(text.rstrip(".")), hint
 
 

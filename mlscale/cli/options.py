@@ -104,6 +104,7 @@ def takes(
         run.__annotations__ = {item.name: item.annotation for item in parameters}
         run.__name__ = command.__name__
         run.__doc__ = command.__doc__
+        run.config_type = config_type  # type: ignore[attr-defined]
         return run
 
     return decorate
@@ -130,7 +131,7 @@ def resolve(
             )
         _merge(values, to_dict(presets[preset]()))
     if file is not None:
-        _merge(values, _read_config(file))
+        _merge(values, _read_config(file), where=f"{file}: ")
     flags: dict[str, Any] = {}
     for name, value in given.items():
         if value is not None and value != []:
@@ -156,12 +157,32 @@ def _nested_defaults(config_type: type[DataclassInstance]) -> dict[str, Any]:
     }
 
 
-def _merge(base: dict[str, Any], update: dict[str, Any]) -> None:
+def _merge(base: dict[str, Any], update: dict[str, Any], where: str = "") -> None:
     for key, value in update.items():
-        if isinstance(value, dict) and isinstance(base.get(key), dict):
-            _merge(base[key], value)
-        else:
+        if not isinstance(base.get(key), dict):
             base[key] = value
+        elif isinstance(value, dict):
+            _merge(base[key], value, where=f"{where}{key}: ")
+        else:  # or the flags of this key would make it an object again, and hide the mistake
+            raise UserError(f"{where}{key} must be an object of settings, got {value!r}")
+
+
+def setting_without_flag(config_type: type, option: str) -> str | None:
+    """Return the setting that an option is named after if a --config file alone can set it.
+
+    Args:
+        config_type: The command's dataclass.
+        option: As typed, as in `--learn.replay-steps`.
+    """
+    name = option.lstrip("-").replace("-", "_")
+    has_flag = True
+    for part in name.split("."):
+        fields = getattr(config_type, "__dataclass_fields__", {})
+        if part not in fields:
+            return None
+        has_flag = has_flag and fields[part].metadata.get("flag", True)
+        config_type = field_types(config_type)[part]
+    return None if has_flag else name
 
 
 def _read_config(file: Path) -> dict[str, Any]:

@@ -159,7 +159,6 @@ def test_what_has_no_flag_is_set_by_a_file(call: Call, tmp_path: Path) -> None:
     file.write_text(json.dumps({"optim": {"slack": 0.5}}))
     code, (config, _), _ = call(*GIVEN, "--config", str(file))
     assert (code, config.optim) == (0, Optim(lr=0.2, weight_decay=0.3, slack=0.5))
-    assert call(*GIVEN, "--optim.slack", "1")[0] == 2
     assert "slack" not in call("--help")[1]
 
 
@@ -170,6 +169,11 @@ def test_what_has_no_flag_is_set_by_a_file(call: Call, tmp_path: Path) -> None:
         (["--name", "x"], "FILE is required", "A table."),
         ([*GIVEN, "--nmae", "x"], "no such option: --nmae", "did you mean --name? "),
         ([*GIVEN, "--optim.lrr", "1"], "no such option: --optim.lrr", "did you mean --optim.lr? "),
+        (
+            [*GIVEN, "--optim.slack", "1"],
+            "no such option: --optim.slack",
+            "set optim.slack in a --config file",
+        ),
         ([*GIVEN, "--zzzzzz"], "no such option: --zzzzzz", "`mlscale --help` shows what there is"),
         ([*GIVEN, "--num-steps", "many"], "invalid value for '--num-steps': ", "`mlscale --help`"),
         ([*GIVEN, "--num-steps", "1.5"], "invalid value for '--num-steps': ", "`mlscale --help`"),
@@ -228,6 +232,18 @@ def test_a_wrong_config_file_is_named(
     assert code == 2
     assert lines[0].startswith(f"error: {error.format(file=file)}")
     assert lines[1:] == [] if hint is None else lines[1].startswith(f"hint: {hint}")
+
+
+@pytest.mark.parametrize("flags", [(), ("--optim.lr", "0.5")])
+@pytest.mark.parametrize(("content", "shown"), [('{"optim": 3}', "3"), ('{"optim": null}', "None")])
+def test_a_group_that_is_no_object_is_refused_whatever_the_flags(
+    call: Call, tmp_path: Path, flags: tuple[str, ...], content: str, shown: str
+) -> None:
+    file = tmp_path / "c.json"
+    file.write_text(content)
+    code, _, err = call(*GIVEN, "--config", str(file), *flags)
+    expected = f"error: {file}: optim must be an object of settings, got {shown}\n"
+    assert (code, err) == (2, expected)
 
 
 def test_help_shows_flags_defaults_and_choices(call: Call) -> None:
