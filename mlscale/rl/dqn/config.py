@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from mlscale.core.config import Seeded, check_fields, opt
+from mlscale.core.config import BadValue, Seeded, check_fields, opt
 from mlscale.core.errors import UserError
 
 AgentName = Literal["dqn", "dqn_mbe", "dqn_rnd"]
@@ -69,9 +69,8 @@ class LearnerConfig:
         """Check the settings."""
         check_fields(self)
         if self.replay_steps < self.batch:
-            raise UserError(
-                f"replay_steps is {self.replay_steps}, less than one batch of {self.batch}"
-            )
+            complaint = f"is {self.replay_steps}, less than one batch of {self.batch}"
+            raise BadValue(("replay_steps",), complaint, has_flag=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mlscale.core.checkpoints import checkpoint_steps, load_checkpoint
+from mlscale.core.config import from_dict
 from mlscale.core.errors import UserError, WorkFailed
 from mlscale.core.metrics_log import read_records
 from mlscale.core.runs import Run, open_run
@@ -271,5 +272,8 @@ def test_presets_are_legal_and_replayable(name: str) -> None:
 
 
 def test_a_replay_smaller_than_a_batch_is_refused() -> None:
-    with pytest.raises(UserError, match="less than one batch"):
+    with pytest.raises(UserError, match=r"^replay_steps is 32, less than one batch of 64$"):
         LearnConfig(batch=64, replay_steps=32)
+    settings = {"learn": {"batch": 64, "replay_steps": 32}}
+    with pytest.raises(UserError, match=r"^learn\.replay_steps is 32, less than one batch"):
+        from_dict(TrainConfig, settings, where="settings")
