@@ -367,6 +367,21 @@ def test_an_evaluation_of_weights_goes_on_with_these_alone(
     assert rows(result)["pong"]["episodes"] == 3
 
 
+def test_the_weights_of_a_game_added_later_are_kept_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trained: Callable[[str], None]
+) -> None:
+    trained("p1")
+    for games in ("alien", "pong"):
+        settings = config(agent="learner", games=games)
+        run = open_run("atari.eval", settings, out=tmp_path / "run")
+        run.finish(evaluated(monkeypatch, Script(), settings, run))
+    trained("p2")
+    run = open_run("atari.eval", settings, out=tmp_path / "run")
+    with pytest.raises(UserError, match="was begun with other weights for pong"):
+        evaluated(monkeypatch, Script(), settings, run)
+    run.withdraw()
+
+
 def test_jobs_are_told_the_checkpoint(
     monkeypatch: pytest.MonkeyPatch, trained: Callable[[str], None]
 ) -> None:
