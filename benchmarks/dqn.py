@@ -1,16 +1,24 @@
 """Training speed of DQN: mlscale against Stable-Baselines3.
 
-Run: python benchmarks/dqn.py [--task mountaincar] [--rounds 5] [--steps 4000]
+Run: python benchmarks/dqn.py [--task mountaincar|pong] [--rounds 5] [--steps 4000]
 
-Contenders train in turns within each round, in one process on one torch thread, after some steps
-to warm up. A figure is environment steps per second of wall time, learning included; ratios to the
-peer are taken within a round.
+Contenders train in turns within each round, after some steps to warm up. A figure is environment
+steps per second of wall time, learning included; ratios to the peer are taken within a round.
 
-mountaincar: MountainCar-v0; for all a network with two hidden layers of 64, batches of 64, one
-update per environment step, Adam at 0.001, gradients limited to a norm of 10, a copy to the target
-network every 1,000 steps, a replay of 200,000 and 5 % random actions after the first hundred
-steps. dqn_mbe and dqn_rnd do more in a step than the peer: a fit of the dynamics model, and a fit
-of the distilled network for the bonus.
+mountaincar: MountainCar-v0, in one process on one torch thread; for all a network with two hidden
+layers of 64, batches of 64, one update per environment step, Adam at 0.001, gradients limited to a
+norm of 10, a copy to the target network every 1,000 steps, a replay of 200,000 and 5 % random
+actions after the first hundred steps. dqn_mbe and dqn_rnd do more in a step than the peer: a fit of
+the dynamics model, and a fit of the distilled network for the bonus.
+
+pong: Pong with frame skip 4, no sticky actions and the game's own six actions, two torch threads,
+a process for each contender; for all eight environments side by side, four stacked frames of
+84 x 84, the network of Mnih et al. 2015, batches of 32, one update in four environment steps (which
+is checked), one-step targets from the target network alone, Adam at 0.00025, gradients limited to
+a norm of 10, a copy to the target network every 2,000 steps, a full replay of 10,000 and 5 % random
+actions. The encoder of mlscale computes in bfloat16, as by default, or in float32, as the peer's
+does. dqn_mbe and dqn_rnd do more in a step, with their default settings. To measure on two cores
+of a machine with more: taskset -c 0,1 python benchmarks/dqn.py --task pong
 """
 
 from __future__ import annotations
@@ -84,7 +92,17 @@ def sb3_mountaincar() -> Train:
     return lambda steps: model.learn(steps, reset_num_timesteps=False) and None
 
 
-TASKS = {"mountaincar": Task(mountaincar, warm_up_steps=1_000, steps=4_000)}
+def pong() -> dict[str, Train]:
+    """Return who trains on Pong."""
+    from dqn_pong import contenders
+
+    return contenders()
+
+
+TASKS = {
+    "mountaincar": Task(mountaincar, warm_up_steps=1_000, steps=4_000),
+    "pong": Task(pong, warm_up_steps=400, steps=2_000),
+}
 
 
 def rates_of(contenders: dict[str, Train], steps: int, rounds: int) -> dict[str, list[float]]:
