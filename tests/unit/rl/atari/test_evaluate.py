@@ -313,14 +313,14 @@ def test_games_that_an_agent_does_not_cover(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.fixture
-def trained(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+def trained(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Return a function that makes the agent one of weights with this digest for Pong."""
 
-    def train(digest: str) -> None:
+    def train(digest: str, games: tuple[str, ...] = ("pong", "alien")) -> None:
         entry = AgentEntry(
             name="learner",
             factory=SHIPPED["noop"].factory,
-            games=("pong", "alien"),
+            games=games,
             note="trained on 400 frames",
             other_games="train others",
             weights={"pong": {"sha256": digest, "step": 100}, "alien": {"sha256": "a"}},
@@ -368,11 +368,11 @@ def test_an_evaluation_of_weights_goes_on_with_these_alone(
 
 
 def test_the_weights_of_a_game_added_later_are_kept_too(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trained: Callable[[str], None]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trained: Callable[..., None]
 ) -> None:
-    trained("p1")
-    for games in ("alien", "pong"):
-        settings = config(agent="learner", games=games)
+    settings = config(agent="learner", games="")  # all that the agent has learned by then
+    for games in (("alien",), ("pong", "alien")):
+        trained("p1", games)
         run = open_run("atari.eval", settings, out=tmp_path / "run")
         run.finish(evaluated(monkeypatch, Script(), settings, run))
     trained("p2")
