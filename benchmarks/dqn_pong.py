@@ -92,7 +92,7 @@ def _train(steps: int) -> int:
 def mlscale_pong(agent: str, *, bfloat16: bool = True) -> Training:
     """Return mlscale's training of an agent."""
     from mlscale.core.allocator import keep_freed_memory
-    from mlscale.rl.dqn.atari.config import AtariTrainConfig
+    from mlscale.rl.dqn.atari.config import AtariTrainConfig, LatentMbeConfig
     from mlscale.rl.dqn.atari.parts import atari_parts
     from mlscale.rl.dqn.config import ExploreConfig, LearnerConfig
     from mlscale.rl.dqn.trainer import Trainer
@@ -109,6 +109,7 @@ def mlscale_pong(agent: str, *, bfloat16: bool = True) -> Training:
     config = AtariTrainConfig(
         agent=agent, game="pong", protocol="nature", network="nature", bfloat16=bfloat16,
         lanes=NUM_ENVS, learn=learn, explore=explore,
+        mbe=LatentMbeConfig(fit_from_steps=START_STEPS),  # or it takes minutes to fill the replay
     )  # fmt: skip
     parts = atari_parts(config, "cpu", lambda _done, _total: None)
     trainer = Trainer(config, agent, parts)
