@@ -59,12 +59,12 @@ class FrameExperience:
     def step(self, a_L: NDArray[np.int64]) -> Step:
         """Take one action (L,) in every lane, keep the transitions and return them."""
         step = self._emulators.step(a_L)
-        self._keep(a_L, step, step.terminated_L)
+        self._keep(a_L, step)
         return step
 
-    def _keep(self, a_L: NDArray[np.int64], step: Step, terminated_L: NDArray[np.bool_]) -> None:
+    def _keep(self, a_L: NDArray[np.int64], step: Step) -> None:
         self._replay.add(
-            step.s_tm1_LD, a_L, step.r_t_L, step.s_t_LD, terminated_L, step.truncated_L
+            step.s_tm1_LD, a_L, step.r_t_L, step.s_t_LD, step.terminated_L, step.truncated_L
         )
         self._actions += a_L.astype(np.uint8).tobytes()
         self._num_rows += 1
@@ -124,9 +124,8 @@ class FrameExperience:
         for number in np.flatnonzero(starts_L == row):
             stretch, _ = self._stretches[number][0]
             emulators.states_LFHW[number] = emulators.lanes[number].begin(stretch, row)
-        waits_L = starts_L > row
-        step = emulators.step(a_L, ~waits_L)
-        self._keep(a_L, step, step.terminated_L | waits_L)
+        step = emulators.step(a_L, starts_L <= row)
+        self._keep(a_L, step)
 
     def _checksum(self) -> int:
         return zlib.crc32(self._emulators.states_LFHW.tobytes())
