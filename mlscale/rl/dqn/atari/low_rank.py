@@ -9,7 +9,7 @@ Shape letters: N latents in question; F latents kept; L lanes; D features; S the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from mlscale.rl.dqn.atari.density import Recent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from torch import Tensor
 
     FloatArray = NDArray[np.float32]
 
@@ -70,7 +69,7 @@ def _squares_through(
     return np.asarray(np.einsum("sn,sn->n", half_SN, half_SN, dtype=np.float64))
 
 
-class LowRankGaussian:
+class LowRankGaussian(Recent):
     """Novelty as the squared Mahalanobis distance from the last latents.
 
     Args:
@@ -80,26 +79,9 @@ class LowRankGaussian:
     """
 
     def __init__(self, window: int, num_features: int, ridge: float) -> None:
-        self._recent = Recent(window, num_features)
+        super().__init__(window, num_features)
         self._ridge = ridge
-
-    @property
-    def num_seen(self) -> int:
-        """Latents taken in so far; `novelty` needs two."""
-        return self._recent.num_seen
-
-    def add(self, z_LD: FloatArray) -> None:
-        """Take in visited latents (L, D)."""
-        self._recent.add(z_LD)
 
     def novelty(self, x_ND: FloatArray) -> NDArray[np.float64]:
         """Return squared distances (N,) of latents (N, D)."""
-        return ridged_mahalanobis(self._recent.latents, x_ND, self._ridge)
-
-    def saved(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Return the last latents."""
-        return self._recent.saved()
-
-    def load(self, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
-        """Put the last latents back."""
-        self._recent.load(tensors, state)
+        return ridged_mahalanobis(self.latents, x_ND, self._ridge)

@@ -5,7 +5,7 @@ Shape letters: N latents in question; F latents kept; L lanes; D features of a l
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from mlscale.rl.dqn.atari.density import Recent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from torch import Tensor
 
     FloatArray = NDArray[np.float32]
 
@@ -43,7 +42,7 @@ def mean_distance(
     return distances_N
 
 
-class Neighbours:
+class Neighbours(Recent):
     """Novelty as the mean distance to the nearest of the last latents.
 
     Args:
@@ -53,26 +52,9 @@ class Neighbours:
     """
 
     def __init__(self, window: int, num_features: int, num_neighbours: int) -> None:
-        self._recent = Recent(window, num_features)
+        super().__init__(window, num_features)
         self._num_neighbours = num_neighbours
-
-    @property
-    def num_seen(self) -> int:
-        """Latents taken in so far; `novelty` needs two."""
-        return self._recent.num_seen
-
-    def add(self, z_LD: FloatArray) -> None:
-        """Take in visited latents (L, D)."""
-        self._recent.add(z_LD)
 
     def novelty(self, x_ND: FloatArray) -> NDArray[np.float64]:
         """Return mean distances (N,) of latents (N, D)."""
-        return mean_distance(self._recent.latents, x_ND, self._num_neighbours)
-
-    def saved(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Return the last latents."""
-        return self._recent.saved()
-
-    def load(self, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
-        """Put the last latents back."""
-        self._recent.load(tensors, state)
+        return mean_distance(self.latents, x_ND, self._num_neighbours)
