@@ -25,15 +25,16 @@ class Pixels:
 
 
 class Steps:
-    """A model in which action a moves the first feature by what it is told."""
+    """A model in which action a moves a feature, the first or another, by what it is told."""
 
-    def __init__(self, moves_A: list[float]) -> None:
+    def __init__(self, moves_A: list[float], features_A: list[int] | None = None) -> None:
         self.moves_A, self.num_fits = np.array(moves_A, np.float32), 1
+        self.features_A = features_A or [0] * len(moves_A)
         self.batches: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
 
     def predict(self, z_LD: np.ndarray) -> np.ndarray:
         next_LAD = np.repeat(z_LD[:, None], len(self.moves_A), axis=1)
-        next_LAD[:, :, 0] += self.moves_A
+        next_LAD[:, np.arange(len(self.moves_A)), self.features_A] += self.moves_A
         return next_LAD
 
     def fit(self, z_BD: torch.Tensor, a_B: torch.Tensor, next_BD: torch.Tensor) -> None:
@@ -64,6 +65,15 @@ def test_the_action_that_leads_farthest_from_recent_latents_is_held() -> None:
     assert mbe.act(frames(100, 100, 100)).tolist() == [2, 2, 2]
     assert mbe.novelty is not None
     assert mbe.novelty > 0
+
+
+def test_a_feature_that_hardly_varies_counts_as_much_as_one_that_does() -> None:
+    mbe = explorer(Steps([20, 5, 0], [0, 1, 0]))
+    for value in (40, 200, 80, 160, 120):  # the other feature stays near 7
+        states = frames(value, value)
+        states[0, -1, 0, 1] = 8
+        mbe.observe(states, states)
+    assert mbe.act(frames(120)).tolist() == [1]
 
 
 def test_equally_unfamiliar_actions_are_drawn() -> None:

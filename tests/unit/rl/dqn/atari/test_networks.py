@@ -3,6 +3,7 @@
 import pytest
 import torch  # noqa: TID253 - every test here needs it
 
+from mlscale.rl.dqn.atari.latents import Latents
 from mlscale.rl.dqn.atari.networks import SIZES, make_network
 
 
@@ -96,3 +97,11 @@ def test_a_duelling_head_follows_the_encoder() -> None:
     features_ND = network.features(frames())
     state_N1 = network.head.value(features_ND)
     torch.testing.assert_close(values_NA.mean(dim=1, keepdim=True), state_N1)
+
+
+def test_latents_are_exact_where_the_network_rounds() -> None:
+    exact, rounded = make_network("small", 6), make_network("small", 6, bfloat16=True)
+    latents_ND = Latents(rounded).of(frames())
+    assert not latents_ND.requires_grad
+    torch.testing.assert_close(latents_ND, exact.features(frames()), rtol=1e-4, atol=1e-6)
+    assert not torch.equal(latents_ND, latents_ND.bfloat16().float())
