@@ -16,9 +16,9 @@ a process for each contender; for all eight environments side by side, four stac
 84 x 84, the network of Mnih et al. 2015, batches of 32, one update in four environment steps (which
 is checked), one-step targets from the target network alone, Adam at 0.00025, gradients limited to
 a norm of 10, a copy to the target network every 2,000 steps, a full replay of 10,000 and 5 % random
-actions. The encoder of mlscale computes in bfloat16, as by default, or in float32, as the peer's
-does. dqn_mbe and dqn_rnd do more in a step, with their default settings. To measure on two cores
-of a machine with more: taskset -c 0,1 python benchmarks/dqn.py --task pong
+actions. The encoder of mlscale computes in bfloat16 where the processor has it, as by default, or
+in float32, as the peer's does. dqn_mbe and dqn_rnd do more in a step, with their default settings.
+To measure on two cores of a machine with more: taskset -c 0,1 python benchmarks/dqn.py --task pong
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Contender:
         options: For `make`.
     """
 
-    def __init__(self, make: Callable[..., Training], *arguments: str, **options: bool) -> None:
+    def __init__(self, make: Callable[..., Training], *arguments: str, **options: Any) -> None:
         begin = partial(_begin, partial(make, *arguments, **options))
         self._process = ProcessPoolExecutor(1, get_context("spawn"), begin)
         self._process.submit(_train, START_STEPS).result()
@@ -64,7 +64,7 @@ def contenders() -> dict[str, Callable[[int], None]]:
     """Return who trains on Pong."""
     return {
         "mlscale dqn": Contender(mlscale_pong, "dqn"),
-        "mlscale dqn, float32": Contender(mlscale_pong, "dqn", bfloat16=False),
+        "mlscale dqn, float32": Contender(mlscale_pong, "dqn", number_format="float32"),
         "mlscale dqn_mbe": Contender(mlscale_pong, "dqn_mbe"),
         "mlscale dqn_rnd": Contender(mlscale_pong, "dqn_rnd"),
         "SB3, SubprocVecEnv": Contender(sb3_pong, subprocesses=True),
@@ -89,7 +89,7 @@ def _train(steps: int) -> int:
     return training.num_updates() - before
 
 
-def mlscale_pong(agent: str, *, bfloat16: bool = True) -> Training:
+def mlscale_pong(agent: str, *, number_format: str = "auto") -> Training:
     """Return mlscale's training of an agent."""
     from mlscale.core.allocator import keep_freed_memory
     from mlscale.rl.dqn.atari.config import AtariTrainConfig, LatentMbeConfig
@@ -107,7 +107,7 @@ def mlscale_pong(agent: str, *, bfloat16: bool = True) -> Training:
         only_steps=REPLAY_STEPS, schedule="linear", linear_steps=1, epsilon_final=EPSILON
     )
     config = AtariTrainConfig(
-        agent=agent, game="pong", protocol="nature", network="nature", bfloat16=bfloat16,
+        agent=agent, game="pong", protocol="nature", network="nature", number_format=number_format,
         lanes=NUM_ENVS, learn=learn, explore=explore,
         mbe=LatentMbeConfig(fit_from_steps=START_STEPS),  # or it takes minutes to fill the replay
     )  # fmt: skip

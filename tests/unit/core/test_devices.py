@@ -3,7 +3,7 @@
 import pytest
 import torch  # noqa: TID253 - nearly every test here needs it
 
-from mlscale.core.devices import check_device_name, resolve_device
+from mlscale.core.devices import check_device_name, resolve_device, resolve_number_format
 from mlscale.core.errors import UserError
 
 
@@ -62,3 +62,38 @@ def test_a_device_that_is_not_here(
     with pytest.raises(UserError) as caught:
         resolve_device(name)
     assert caught.value.message == message
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "automatic"),
+    [
+        ({"avx2": True, "avx512_bf16": False, "amx_bf16": False}, "float32"),
+        ({"avx512_bf16": True}, "bfloat16"),
+        ({"amx_bf16": True}, "bfloat16"),
+        ({"neon": True}, "float32"),
+    ],
+)
+def test_bfloat16_is_automatic_where_the_processor_has_it(
+    monkeypatch: pytest.MonkeyPatch, capabilities: dict[str, bool], automatic: str
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, raising=False)
+    assert resolve_number_format("auto", "cpu") == automatic
+    assert resolve_number_format("auto", "mps") == "float32"
+    for asked in ("float32", "bfloat16"):
+        assert resolve_number_format(asked, "cpu") == asked
+
+
+def test_an_old_torch_that_cannot_tell_computes_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    assert resolve_number_format("auto", "cpu") == "float32"
+
+
+@pytest.mark.parametrize(("built_for_it", "automatic"), [(True, "bfloat16"), (False, "float32")])
+def test_a_gpu_that_emulates_bfloat16_computes_in_float32(
+    monkeypatch: pytest.MonkeyPatch, built_for_it: bool, automatic: str
+) -> None:
+    def is_bf16_supported(*, including_emulation: bool = True) -> bool:
+        return including_emulation or built_for_it
+
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", is_bf16_supported)
+    assert resolve_number_format("auto", "cuda:1") == automatic

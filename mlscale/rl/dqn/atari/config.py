@@ -23,7 +23,7 @@ class LatentMbeConfig:
         hidden: Hidden units of the dynamics model.
         lr: Its learning rate.
         batch: Its transitions per update.
-        fit_every_steps: Environment steps between its updates.
+        fits_per_action: Its updates for each exploratory action.
         fit_from_steps: Environment steps before its first update.
     """
 
@@ -34,7 +34,7 @@ class LatentMbeConfig:
     hidden: int = opt(256, help="Hidden units of the model.", ge=1, flag=False)
     lr: float = opt(1e-3, help="Learning rate of the model.", gt=0, flag=False)
     batch: int = opt(64, help="Transitions per update.", ge=1, flag=False)
-    fit_every_steps: int = opt(4, help="Steps between updates.", ge=1, flag=False)
+    fits_per_action: int = opt(1, help="Updates per exploratory action.", ge=1, flag=False)
     fit_from_steps: int = opt(400, help="Steps before the first update.", ge=1, flag=False)
 
     def __post_init__(self) -> None:
@@ -73,7 +73,7 @@ class AtariTrainConfig(Seeded):
         frames: Emulator frames to train for, four to an agent step.
         protocol: The conditions episodes are played under.
         network: Encoder and width.
-        bfloat16: Whether the encoder computes in bfloat16.
+        number_format: What the encoder computes in; auto is bfloat16 where that is faster.
         lanes: Emulators stepped side by side.
         threads: Torch threads.
         learn: How values are learned.
@@ -91,7 +91,9 @@ class AtariTrainConfig(Seeded):
                       may_change=True)  # fmt: skip
     protocol: ProtocolName = opt("saber", help="Conditions an episode is played under.")
     network: Literal["small", "nature", "impala"] = opt("small", help="Encoder and its width.")
-    bfloat16: bool = opt(True, help="Compute the encoder in bfloat16.")
+    number_format: Literal["auto", "float32", "bfloat16"] = opt(
+        "auto", help="What the encoder computes in; auto: bfloat16 where that is faster."
+    )
     lanes: int = opt(8, help="Emulators stepped side by side.", ge=1, le=256)
     threads: int = opt(1, help="Torch threads.", ge=1)
     learn: LearnerConfig = opt(ATARI_LEARN, help="How values are learned.")

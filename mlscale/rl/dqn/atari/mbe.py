@@ -33,10 +33,11 @@ class LatentModelBased(Explorer):
 
     An exploratory action is held for some steps, and the model is one of the whole hold: a single
     step of four frames moves a latent too little to tell the actions apart. It is fitted to
-    replayed stretches in which one action was held, by whichever policy. What the density sees is
-    standardised by the features of the last thousands of steps: those that hardly vary tell where
-    one is, too. Actions are random until the model was fitted and there are latents to compare
-    with; equally unfamiliar ones are chosen among at random.
+    replayed stretches in which one action was held, by whichever policy, once or more for every
+    action asked for: where few are, it may lag behind the encoder, and little is lost. What the
+    density sees is standardised by the features of the last thousands of steps: those that hardly
+    vary tell where one is, too. Actions are random until the model was fitted and there are
+    latents to compare with; equally unfamiliar ones are chosen among at random.
 
     Args:
         num_actions: A.
@@ -66,9 +67,11 @@ class LatentModelBased(Explorer):
         self._dynamics, self._density, self._config = dynamics, density, config
         self._hold_steps, self._rng = hold_steps, rng
         self._visited = Drifting(num_features, VISITED_DECAY)
+        self._num_due = 0  # updates; none when a state is saved: the trainer acts, then learns
 
     def act(self, s_LD: NDArray[Any]) -> NDArray[np.int64]:
         """Return the action (L,) with the least familiar predicted next latent of each state."""
+        self._num_due += len(s_LD) * self._config.fits_per_action
         if self._density.num_seen < 2 or not self._dynamics.num_fits:
             return self._rng.integers(0, self._num_actions, len(s_LD))
         next_LAD = self._dynamics.predict(self._latents(s_LD))
@@ -90,10 +93,15 @@ class LatentModelBased(Explorer):
         return (z_ND - self._visited.mean) / self._visited.std
 
     def learn(self, memory: Memory, step: int) -> None:
-        """Fit the model."""
+        """Fit the model as often as actions were chosen since."""
         config = self._config
-        if step < config.fit_from_steps or step % config.fit_every_steps or not len(memory):
-            return
+        num_fits, self._num_due = self._num_due, 0
+        if step >= config.fit_from_steps and len(memory):
+            for _ in range(num_fits):
+                self._fit(memory)
+
+    def _fit(self, memory: Memory) -> None:
+        config = self._config
         index_N = memory.steps.draw(CANDIDATES * config.batch, self._rng)
         index_N = index_N[memory.steps.held(index_N, self._hold_steps)]
         if not len(index_N):

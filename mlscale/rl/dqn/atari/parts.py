@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mlscale.core.devices import resolve_number_format
 from mlscale.core.seeding import derive_seed, generator
 from mlscale.rl.atari.protocols import PROTOCOLS
 from mlscale.rl.dqn.atari.emulators import Emulators
@@ -81,7 +82,7 @@ def atari_parts(config: AtariTrainConfig, device: str, report: Callable[[int, in
             num_actions,
             derive_seed(seed, "network"),
             head=learn.head,
-            bfloat16=config.bfloat16,
+            bfloat16=resolve_number_format(config.number_format, device) == "bfloat16",
         )
         for _ in range(2)
     )

@@ -37,7 +37,7 @@ def nature() -> AtariTrainConfig:
         frames=200_000_000,
         protocol="nature",
         network="nature",
-        bfloat16=False,
+        number_format="float32",
         lanes=1,
         learn=LearnerConfig(
             lr=2.5e-4 / 4,

@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from mlscale.core.allocator import keep_freed_memory
-from mlscale.core.devices import resolve_device
+from mlscale.core.devices import resolve_device, resolve_number_format
 from mlscale.core.errors import UserError
 from mlscale.core.results import Metric, Result
 from mlscale.rl.atari.games import parse_games
@@ -41,6 +41,9 @@ def run(config: AtariTrainConfig, run: Run) -> Result:
     torch.set_num_threads(config.threads)
     keep_freed_memory()
     run.device = resolve_device(config.device)
+    quickest = resolve_number_format("auto", run.device)
+    if config.number_format == "bfloat16" != quickest:
+        run.note("no bfloat16 instructions are known here, and emulating them is many times slower")
 
     def report(done: int, total: int) -> None:
         run.reporter.progress(done, total, "playing the checkpoint's actions again")
@@ -71,6 +74,7 @@ def result_of(config: AtariTrainConfig, run: Run, status: Status) -> Result:
             "game": config.game,
             "frames": config.steps * FRAME_SKIP,
             "conditions": config.protocol,
+            "number_format": resolve_number_format(config.number_format, run.device),
             "returns": "game points of training episodes, exploratory actions included",
         },
         status=status,

@@ -49,7 +49,7 @@ def frames(*first: int) -> np.ndarray:
 
 
 def explorer(dynamics: Any, seed: int = 0, hold_steps: int = 4) -> LatentModelBased:
-    config = LatentMbeConfig(fit_from_steps=1, fit_every_steps=1, batch=16)
+    config = LatentMbeConfig(fit_from_steps=1, batch=16)
     rng = np.random.default_rng(seed)
     latents: Any = Pixels()
     density = Neighbours(50, 2, 3)
@@ -94,23 +94,53 @@ def test_actions_are_random_before_anything_is_known() -> None:
     assert len({int(mbe.act(frames(100))[0]) for _ in range(60)}) == 4
 
 
-def test_the_model_is_fitted_to_whole_holds() -> None:
-    dynamics = Steps([0, 0, 0])
-    mbe, memory = explorer(dynamics), FrameReplay(200, 1, n_step=5)
-    mbe.learn(memory, 1)  # nothing to sample yet, and no error
+def held_memory() -> FrameReplay:
+    """Return steps of one lane in which actions are held for four and action a moves by a."""
+    memory = FrameReplay(200, 1, n_step=5)
     rng, none = np.random.default_rng(1), np.zeros(1, np.bool_)
     value = 10
     for row in range(120):
         if row % 4 == 0:
             a_L = rng.integers(0, 3, 1)
         before = frames(value)
-        value += int(a_L[0])  # action a moves by a, so a hold of four by 4 a
+        value += int(a_L[0])
         memory.add(before, a_L, np.zeros(1, np.float32), frames(value), none, none)
+    return memory
+
+
+def test_the_model_is_fitted_to_whole_holds() -> None:
+    dynamics = Steps([0, 0, 0])
+    mbe, memory = explorer(dynamics), held_memory()
+    mbe.act(frames(100))
+    mbe.learn(FrameReplay(200, 1, n_step=5), 1)  # nothing to sample yet, and no error
     for step in range(1, 21):
+        mbe.act(frames(100))
         mbe.learn(memory, step)
     assert len(dynamics.batches) == 20
     for z_BD, a_B, next_BD in dynamics.batches:
         assert torch.equal(next_BD[:, 0] - z_BD[:, 0], 4.0 * a_B)
+
+
+def test_the_model_is_fitted_once_for_each_action_chosen() -> None:
+    dynamics = Steps([0, 0, 0])
+    mbe, memory = explorer(dynamics), held_memory()
+    mbe.learn(memory, 1)
+    assert not dynamics.batches
+    mbe.act(frames(100, 100, 100))
+    mbe.act(frames(100))
+    mbe.learn(memory, 2)
+    assert len(dynamics.batches) == 4
+    mbe.learn(memory, 3)
+    assert len(dynamics.batches) == 4
+
+
+def test_actions_chosen_before_the_first_fit_are_not_made_up_for() -> None:
+    dynamics = Steps([0, 0, 0])
+    mbe, memory = explorer(dynamics), held_memory()
+    mbe.act(frames(100))
+    mbe.learn(memory, 0)  # fit_from_steps is 1
+    mbe.learn(memory, 1)
+    assert not dynamics.batches
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def config(agent: str = "dqn", **changes: Any) -> AtariTrainConfig:
             base.learn, start_steps=64, train_every_steps=64, batch=4, replay_steps=256
         ),
         "explore": dataclasses.replace(base.explore, only_steps=50, linear_steps=100),
-        "mbe": dataclasses.replace(base.mbe, fit_from_steps=40, fit_every_steps=16, window=20),
+        "mbe": dataclasses.replace(base.mbe, fit_from_steps=40, window=20),
         "checkpoint_every_frames": 800,
     }
     return dataclasses.replace(base, **(settings | changes))
