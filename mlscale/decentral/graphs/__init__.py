@@ -1,0 +1,1 @@
+"""Who averages with whom: graphs as periodic lists of sparse mixing matrices."""
