@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
 
 TOLERANCE = 1e-12
 
@@ -40,7 +39,9 @@ class Mixing:
 
         Weights of a source that is named twice are added up; a weight of zero is left out.
         """
-        starts, sources, weights = [0], [], []
+        starts: list[int] = [0]
+        sources: list[int] = []
+        weights: list[float] = []
         for row in rows:
             total: dict[int, float] = {}
             for source, weight in row:
@@ -114,8 +115,7 @@ class Mixing:
     def row_sums(self) -> NDArray[np.float64]:
         """The sum of each rank's weights, (N,)."""
         rows = np.repeat(np.arange(self.num_ranks), np.diff(self.starts))
-        sums_N: NDArray[np.float64] = np.bincount(rows, self.weights_E, self.num_ranks)
-        return sums_N
+        return np.bincount(rows, self.weights_E, self.num_ranks).astype(np.float64)
 
     @property
     def is_symmetric(self) -> bool:
