@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 RUNS_FOLDER = Path("runs")
 LIST_HINT = "`mlscale runs list` shows the runs here"
+COPY_HINT = f"put a copy of that file back, or name another run: {LIST_HINT}"
 
 
 class Run:
@@ -230,7 +231,11 @@ def _check_same_run(path: Path, study: str, config: DataclassInstance) -> None:
         raise UserError(f"{path} is a file", "choose a directory with --out DIR")
     if not any(path.iterdir()):
         return
-    earlier = _read_run(path, hint="choose an empty or new directory with --out DIR")
+    earlier = _read_run(
+        path,
+        none="choose an empty or new directory with --out DIR",
+        damaged="start again in another directory with --out DIR",
+    )
     if earlier.study != study:
         raise UserError(
             f"{path} holds a run of {earlier.study}, not of {study}",
@@ -290,15 +295,21 @@ def read_run(path: Path) -> StoredRun:
     """
     if not path.is_dir():
         raise UserError(f"{path}: no such directory", LIST_HINT)
-    return _read_run(path, hint=LIST_HINT)
+    return _read_run(path, none=LIST_HINT, damaged=COPY_HINT)
 
 
-def _read_run(path: Path, *, hint: str) -> StoredRun:
-    """Read a run directory; the hint is for one that is none: to read or to write it differs."""
-    result = _read_object(path / "result.json", hint)
-    config = _read_object(path / "config.json", hint)
+def _read_run(path: Path, *, none: str, damaged: str) -> StoredRun:
+    """Read a run directory; the hints differ between a run to read and one to write to.
+
+    Args:
+        path: The directory.
+        none: The hint where it is no run directory.
+        damaged: The hint where a file cannot be read.
+    """
+    result = _read_object(path / "result.json", none=none, damaged=damaged)
+    config = _read_object(path / "config.json", none=none, damaged=damaged)
     if "study" not in result or "status" not in result:
-        raise UserError(f"{path / 'result.json'} is not a result of mlscale", hint)
+        raise UserError(f"{path / 'result.json'} is not a result of mlscale", none)
     return StoredRun(
         path=path,
         study=str(result["study"]),
@@ -308,19 +319,17 @@ def _read_run(path: Path, *, hint: str) -> StoredRun:
     )
 
 
-def _read_object(path: Path, hint: str) -> dict[str, Any]:
+def _read_object(path: Path, *, none: str, damaged: str) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
         if not isinstance(document, dict):
             raise ValueError("not a JSON object")
     except FileNotFoundError:
         raise UserError(
-            f"{path.parent} is not a run directory: it has no {path.name}", hint
+            f"{path.parent} is not a run directory: it has no {path.name}", none
         ) from None
     except (ValueError, OSError) as error:
-        raise UserError(
-            f"{path} is damaged: {error}", "start again in another directory with --out DIR"
-        ) from None
+        raise UserError(f"{path} is damaged: {error}", damaged) from None
     return document
 
 

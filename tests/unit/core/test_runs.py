@@ -387,3 +387,17 @@ def test_elapsed_seconds_add_up_over_starts(tmp_path: Path) -> None:
     (path / "result.json").write_text(json.dumps(earlier))
     again = open_run("t.study", Config(), out=path)
     assert 1000 <= again.finish(Result(study="t.study"))["elapsed_s"] < 1060
+
+
+@pytest.mark.parametrize("name", ["result.json", "config.json"])
+def test_reading_a_damaged_run_does_not_speak_of_writing(tmp_path: Path, name: str) -> None:
+    path = finished(tmp_path / "run")
+    put(name, "{")(path)
+    with pytest.raises(UserError, match=f"{name} is damaged: ") as caught:
+        read_run(path)
+    assert caught.value.hint == (
+        "put a copy of that file back, or name another run: `mlscale runs list` shows the runs here"
+    )
+    with pytest.raises(UserError, match=f"{name} is damaged: ") as caught:
+        open_run("t.study", Config(), out=path)
+    assert caught.value.hint == "start again in another directory with --out DIR"
