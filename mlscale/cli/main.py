@@ -19,6 +19,8 @@ from mlscale.cli.render import print_error
 from mlscale.core.errors import MlscaleError, nearest
 from mlscale.core.files import NO_ROOM
 
+READER_GONE = 128 + 13  # what a shell reports of a program that SIGPIPE ended
+
 app = typer.Typer(
     name="mlscale",
     no_args_is_help=True,
@@ -86,6 +88,8 @@ def run_command(arguments: list[str]) -> int:
             return error.exit_code
         return _fail(*_usage_message(error), error.exit_code, debug=debug)
     except SystemExit as exit_:
+        if isinstance(exit_.__context__, BrokenPipeError):  # typer makes an exit of it
+            return READER_GONE
         return exit_.code if isinstance(exit_.code, int) else 1
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", None, 130, debug=debug)
@@ -96,7 +100,7 @@ def run_command(arguments: list[str]) -> int:
 def _unforeseen(error: Exception, *, debug: bool) -> int:
     """Tell apart a reader that has gone (as in `| head`), a full disk, and a bug."""
     if isinstance(error, BrokenPipeError):
-        return 1
+        return READER_GONE
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return _fail(str(error), "free some space, then run it again", 1, debug=debug)
     traceback.print_exc()

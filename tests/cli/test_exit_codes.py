@@ -253,12 +253,14 @@ WRITES = ("atari games", "atari games --json", "--help")  # each by another way 
 
 
 @pytest.mark.parametrize("arguments", WRITES)
-def test_a_reader_that_has_gone_is_silent(arguments: str) -> None:
+def test_a_reader_that_has_gone_is_silent_and_the_exit_code_that_of_sigpipe(
+    arguments: str,
+) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = run_buffered([*MLSCALE, *arguments.split()], stdout=writer)
     os.close(writer)
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_head_takes_its_line() -> None:
