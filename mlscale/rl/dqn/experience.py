@@ -24,6 +24,10 @@ class Memory(Protocol):
     def steps(self) -> Steps:
         """Actions, rewards and ends of the steps kept."""
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all of it, what is not filled yet included."""
+
     def __len__(self) -> int:
         """Return how many transitions can be sampled."""
 

@@ -57,7 +57,7 @@ def flat_parts(config: AgentConfig, agent: str) -> Parts:
         agent: dqn, dqn_mbe or dqn_rnd.
 
     Raises:
-        UserError: The environment is unknown or of the wrong kind.
+        UserError: The environment is unknown or of the wrong kind, or the replay too large.
     """
     learn, seed = config.learn, config.seed
     lanes = Lanes(config.env, config.lanes, seed)

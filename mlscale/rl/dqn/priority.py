@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlscale.rl.dqn.room import room_for
 from mlscale.rl.dqn.sum_tree import SumTree
 
 if TYPE_CHECKING:
@@ -47,13 +48,17 @@ class PrioritisedSampler:
         alpha: How much errors matter, from 0, not at all.
         beta: How much of the bias importance weights correct at first; all of it at the end.
         beta_steps: Environment steps until all of it is corrected.
+
+    Raises:
+        UserError: There is not so much memory.
     """
 
     def __init__(self, memory: Memory, alpha: float, beta: float, beta_steps: int) -> None:
         self._memory, self._alpha = memory, alpha
         self._beta, self._beta_steps = beta, beta_steps
-        steps = memory.steps
-        self._tree = SumTree(steps.num_rows * steps.num_lanes)
+        num_places = memory.steps.num_rows * memory.steps.num_lanes
+        with room_for("priorities", num_places, 8):
+            self._tree = SumTree(num_places)
         self._seen = range(0)  # rows of transitions that have a priority
         self._largest = 1.0
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from mlscale.rl.dqn.room import room_for
 from mlscale.rl.dqn.steps import Steps
 
 if TYPE_CHECKING:
@@ -93,6 +94,9 @@ class Replay:
 
     Attributes:
         steps: Actions, rewards and ends.
+
+    Raises:
+        UserError: There is not so much memory.
     """
 
     def __init__(
@@ -105,20 +109,27 @@ class Replay:
         n_step: int = 1,
         bootstrap_at_limit: bool = True,
     ) -> None:
-        self.steps = Steps(
-            capacity,
-            num_lanes,
-            discount=discount,
-            n_step=n_step,
-            bootstrap_at_limit=bootstrap_at_limit,
-        )
-        shape = self.steps.num_rows, num_lanes, num_values
-        self._s_tm1_TLD, self._s_t_TLD = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+        with room_for("replay", capacity, 2 * 4 * num_values + Steps.BYTES_EACH):
+            self.steps = Steps(
+                capacity,
+                num_lanes,
+                discount=discount,
+                n_step=n_step,
+                bootstrap_at_limit=bootstrap_at_limit,
+            )
+            shape = self.steps.num_rows, num_lanes, num_values
+            self._s_tm1_TLD = np.zeros(shape, np.float32)
+            self._s_t_TLD = np.zeros(shape, np.float32)
         self._buffers = Buffers((num_values,), np.float32)
 
     def __len__(self) -> int:
         """Return how many transitions can be sampled."""
         return len(self.steps)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all states and steps, those not filled yet included."""
+        return sum(array.nbytes for array in self._arrays().values())
 
     def add(
         self,

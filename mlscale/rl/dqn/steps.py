@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 class Steps:
     """The last steps of L lanes; a flat index of one is row * L + lane.
 
+    A step takes `BYTES_EACH` bytes.
+
     Args:
         capacity: Transitions that can be drawn, rounded up to whole rows.
         num_lanes: Lanes.
@@ -37,6 +39,8 @@ class Steps:
         terminated_TL: (T, L) whether a step reached a terminal state.
         truncated_TL: (T, L) whether a time limit cut the episode off there.
     """
+
+    BYTES_EACH = 8 + 4 + 1 + 1  # its action, reward, end, time limit
 
     def __init__(
         self,

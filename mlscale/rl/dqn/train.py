@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mlscale.core.results import Metric, Result
 from mlscale.rl.dqn.loop import Budget, train
 from mlscale.rl.dqn.parts import flat_parts
+from mlscale.rl.dqn.room import note_scarce_memory
 from mlscale.rl.dqn.success import success_of
 from mlscale.rl.dqn.summary import UNITS, summarise
 from mlscale.rl.dqn.trainer import Trainer
@@ -21,13 +22,15 @@ def run(config: TrainConfig, run: Run) -> Result:
     """Train up to `config.steps` environment steps, from the last checkpoint where there is one.
 
     Raises:
-        UserError: The environment is unknown or of the wrong kind.
+        UserError: The environment is unknown or of the wrong kind, or the replay too large.
         WorkFailed: A loss became NaN or infinite; the checkpoints before it are kept.
     """
     import torch
 
     torch.set_num_threads(1)  # small networks: faster, and the same sums on every machine
-    trainer = Trainer(config, config.agent, flat_parts(config, config.agent))
+    parts = flat_parts(config, config.agent)
+    note_scarce_memory(parts.experience.memory, config.steps, run)
+    trainer = Trainer(config, config.agent, parts)
     budget = Budget(
         steps=config.steps,
         checkpoint_every_steps=config.checkpoint_every_steps,

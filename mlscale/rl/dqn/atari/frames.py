@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlscale.rl.dqn.replay import Batch, Buffers
+from mlscale.rl.dqn.room import room_for
 from mlscale.rl.dqn.steps import Steps
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 STACK = 4
 FRAME_SHAPE = (84, 84)
+FRAME_BYTES = FRAME_SHAPE[0] * FRAME_SHAPE[1]
 HISTORY_4 = np.arange(1 - STACK, 1)  # rows from a state's own to those of its stack
 
 
@@ -42,6 +44,9 @@ class FrameReplay:
 
     Attributes:
         steps: Actions, rewards and ends.
+
+    Raises:
+        UserError: There is not so much memory.
     """
 
     def __init__(
@@ -53,19 +58,20 @@ class FrameReplay:
         n_step: int = 1,
         bootstrap_at_limit: bool = True,
     ) -> None:
-        self.steps = Steps(
-            capacity,
-            num_lanes,
-            spare_rows=STACK,  # the older frames of the oldest stack, and the newest frame of all
-            discount=discount,
-            n_step=n_step,
-            bootstrap_at_limit=bootstrap_at_limit,
-        )
-        num_rows = self.steps.num_rows
-        self._blank = num_rows * num_lanes  # index of one frame that stays zero
-        # Zeros are not written by numpy: memory is taken only as rows are filled.
-        self._frames_IP = np.zeros((self._blank + 1, FRAME_SHAPE[0] * FRAME_SHAPE[1]), np.uint8)
-        self._age_TL = np.zeros((num_rows, num_lanes), np.uint8)  # earlier frames, at most 3
+        with room_for("replay", capacity, FRAME_BYTES + 1 + Steps.BYTES_EACH):
+            self.steps = Steps(
+                capacity,
+                num_lanes,
+                spare_rows=STACK,  # the older frames of the oldest stack, and the newest of all
+                discount=discount,
+                n_step=n_step,
+                bootstrap_at_limit=bootstrap_at_limit,
+            )
+            num_rows = self.steps.num_rows
+            self._blank = num_rows * num_lanes  # index of one frame that stays zero
+            # Zeros are not written by numpy: memory is taken only as rows are filled.
+            self._frames_IP = np.zeros((self._blank + 1, FRAME_BYTES), np.uint8)
+            self._age_TL = np.zeros((num_rows, num_lanes), np.uint8)  # earlier frames, at most 3
         self._next_age_L = np.zeros(num_lanes, np.uint8)
         self._limit_frames: dict[int, NDArray[np.uint8]] = {}  # last frames at time limits
         self._keeps_limit_frames = bootstrap_at_limit

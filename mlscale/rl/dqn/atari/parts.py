@@ -65,10 +65,11 @@ def atari_parts(config: AtariTrainConfig, device: str, report: Callable[[int, in
         config: The settings.
         device: Torch device of the networks.
         report: Told how far the steps of a checkpoint have been played again.
+
+    Raises:
+        UserError: The replay is too large for the memory there is.
     """
     learn, seed = config.learn, config.seed
-    emulators = Emulators(config.game, PROTOCOLS[config.protocol], config.lanes, seed)
-    num_actions = len(emulators.action_ids)
     replay = FrameReplay(
         learn.replay_steps,
         config.lanes,
@@ -76,6 +77,8 @@ def atari_parts(config: AtariTrainConfig, device: str, report: Callable[[int, in
         n_step=learn.n_step,
         bootstrap_at_limit=learn.time_limits == "bootstrap",
     )
+    emulators = Emulators(config.game, PROTOCOLS[config.protocol], config.lanes, seed)
+    num_actions = len(emulators.action_ids)
     online, target = (
         make_network(
             config.network,

@@ -13,6 +13,7 @@ from mlscale.rl.atari.games import parse_games
 from mlscale.rl.dqn.atari.config import FRAME_SKIP
 from mlscale.rl.dqn.atari.parts import atari_parts
 from mlscale.rl.dqn.loop import Budget, train
+from mlscale.rl.dqn.room import note_scarce_memory
 from mlscale.rl.dqn.summary import UNITS, summarise
 from mlscale.rl.dqn.trainer import Trainer
 
@@ -28,7 +29,7 @@ def run(config: AtariTrainConfig, run: Run) -> Result:
     """Train for `config.frames` emulator frames, from the last checkpoint where there is one.
 
     Raises:
-        UserError: There is no such game, or no such device here.
+        UserError: There is no such game, or no such device here, or the replay is too large.
         WorkFailed: A loss became NaN or infinite; the checkpoints before it are kept.
     """
     import torch
@@ -48,7 +49,9 @@ def run(config: AtariTrainConfig, run: Run) -> Result:
     def report(done: int, total: int) -> None:
         run.reporter.progress(done, total, "playing the checkpoint's actions again")
 
-    trainer = Trainer(config, config.agent, atari_parts(config, run.device, report))
+    parts = atari_parts(config, run.device, report)
+    note_scarce_memory(parts.experience.memory, config.steps, run)
+    trainer = Trainer(config, config.agent, parts)
     budget = Budget(
         steps=config.steps,
         checkpoint_every_steps=config.checkpoint_every_frames // FRAME_SKIP,
