@@ -1,0 +1,1 @@
+"""What replicas learn: training and test examples, a model, a loss, under one name."""
