@@ -46,6 +46,17 @@ class Budget:
         """The step that training ends at: every lane takes its last step with the others."""
         return -(-self.steps // self.lanes) * self.lanes
 
+    def describe(self, trained_steps: int, asked: int) -> dict[str, int]:
+        """Return, for a result, how long training was and, where it differs, was to be.
+
+        Args:
+            trained_steps: Environment steps trained.
+            asked: Units asked for.
+        """
+        trained = self.per_step * trained_steps
+        described = {self.unit: trained}
+        return described if trained == asked else {**described, f"{self.unit}_asked": asked}
+
 
 def train(trainer: Trainer, budget: Budget, run: Run, result_of: ResultOf) -> Result:
     """Train to the end of a budget, from the run's last checkpoint where there is one.
@@ -63,6 +74,7 @@ def train(trainer: Trainer, budget: Budget, run: Run, result_of: ResultOf) -> Re
     """
     try:
         _resume(trainer, budget, run)
+        _note_rounding(budget, run)
         _train(trainer, budget, run)
     except WorkFailed as error:
         kept = _checkpoints(run)
@@ -118,6 +130,15 @@ def _resume(trainer: Trainer, budget: Budget, run: Run) -> None:
     tensors, state = load_checkpoint(run.path / "checkpoints", steps[-1])
     trainer.load(tensors, state)
     run.rewind(int(state["num_records"]))
+
+
+def _note_rounding(budget: Budget, run: Run) -> None:
+    if budget.last_step != budget.steps:
+        trained, asked = (budget.per_step * steps for steps in (budget.last_step, budget.steps))
+        run.note(
+            f"trains for {trained:,} {budget.unit}, not {asked:,}: "
+            f"the {budget.lanes} lanes take their last steps together"
+        )
 
 
 def _checkpoints(run: Run) -> list[int]:

@@ -13,6 +13,8 @@ from mlscale.rl.dqn.summary import UNITS, summarise
 from mlscale.rl.dqn.trainer import Trainer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mlscale.core.results import Status
     from mlscale.core.runs import Run
     from mlscale.rl.dqn.config import TrainConfig
@@ -36,11 +38,22 @@ def run(config: TrainConfig, run: Run) -> Result:
         checkpoint_every_steps=config.checkpoint_every_steps,
         lanes=config.lanes,
     )
-    return train(trainer, budget, run, lambda status: result_of(config, run, status))
+
+    def result(status: Status) -> Result:
+        return result_of(config, run, status, budget.describe(trainer.step, config.steps))
+
+    return train(trainer, budget, run, result)
 
 
-def result_of(config: TrainConfig, run: Run, status: Status) -> Result:
-    """Return the result of the episodes that a run has recorded."""
+def result_of(config: TrainConfig, run: Run, status: Status, trained: Mapping[str, int]) -> Result:
+    """Return the result of the episodes that a run has recorded.
+
+    Args:
+        config: The settings.
+        run: The run.
+        status: How training ended.
+        trained: How long it was.
+    """
     summary = summarise(run.records)
     return Result(
         study=run.study,
@@ -51,7 +64,7 @@ def result_of(config: TrainConfig, run: Run, status: Status) -> Result:
         },
         protocol={
             "env": config.env,
-            "steps": config.steps,
+            **trained,
             "success": success_of(config.env).describe(),
             "returns": "of training episodes, exploratory actions included",
         },

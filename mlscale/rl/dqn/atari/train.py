@@ -18,6 +18,8 @@ from mlscale.rl.dqn.summary import UNITS, summarise
 from mlscale.rl.dqn.trainer import Trainer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mlscale.core.results import Status
     from mlscale.core.runs import Run
     from mlscale.rl.dqn.atari.config import AtariTrainConfig
@@ -59,12 +61,25 @@ def run(config: AtariTrainConfig, run: Run) -> Result:
         per_step=FRAME_SKIP,
         lanes=config.lanes,
     )
+
+    def result(status: Status) -> Result:
+        return result_of(config, run, status, budget.describe(trainer.step, config.frames))
+
     with threadpool_limits(config.threads):  # NumPy's own threads
-        return train(trainer, budget, run, lambda status: result_of(config, run, status))
+        return train(trainer, budget, run, result)
 
 
-def result_of(config: AtariTrainConfig, run: Run, status: Status) -> Result:
-    """Return the result of the episodes that a run has recorded."""
+def result_of(
+    config: AtariTrainConfig, run: Run, status: Status, trained: Mapping[str, int]
+) -> Result:
+    """Return the result of the episodes that a run has recorded.
+
+    Args:
+        config: The settings.
+        run: The run.
+        status: How training ended.
+        trained: How long it was.
+    """
     summary = summarise(run.records)
     return Result(
         study=run.study,
@@ -75,7 +90,7 @@ def result_of(config: AtariTrainConfig, run: Run, status: Status) -> Result:
         },
         protocol={
             "game": config.game,
-            "frames": config.steps * FRAME_SKIP,
+            **trained,
             "conditions": config.protocol,
             "number_format": resolve_number_format(config.number_format, run.device),
             "returns": "game points of training episodes, exploratory actions included",

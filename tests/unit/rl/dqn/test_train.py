@@ -127,6 +127,25 @@ def test_a_budget_is_rounded_up_to_a_step_of_every_lane(tmp_path: Path) -> None:
     assert final(part) == final(whole)
 
 
+@pytest.mark.parametrize(
+    ("steps", "lanes", "says"),
+    [(100, 3, {"steps": 102, "steps_asked": 100}), (102, 3, {"steps": 102})],
+)
+def test_a_result_says_how_long_was_trained_and_what_was_asked_for(
+    steps: int, lanes: int, says: dict[str, int]
+) -> None:
+    configuration = config(steps=steps, lanes=lanes)
+    run = Run("rl.train", configuration)
+    protocol = train(configuration, run).protocol
+    assert {name: value for name, value in protocol.items() if "steps" in name} == says
+    assert (
+        run.notes
+        == ["trains for 102 steps, not 100: the 3 lanes take their last steps together"][
+            : len(says) - 1
+        ]
+    )
+
+
 class Bomb:
     """A reporter that interrupts the work."""
 

@@ -151,6 +151,23 @@ def test_an_episode_without_points_is_cut_off_and_not_terminal() -> None:
     lanes.close()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("frames", "says"),
+    [
+        (12, {"frames": 16, "frames_asked": 12}),  # three steps, in twos
+        (10, {"frames": 8, "frames_asked": 10}),  # half a step is none
+        (16, {"frames": 16}),
+    ],
+)
+def test_a_result_says_how_long_was_trained_and_what_was_asked_for(
+    frames: int, says: dict[str, int]
+) -> None:
+    configuration = config(frames=frames, lanes=2)
+    protocol = train(configuration, Run("atari.train", configuration)).protocol
+    assert {name: value for name, value in protocol.items() if "frames" in name} == says
+
+
 def test_two_games_or_none_are_refused() -> None:
     for game, words in (("atari5", "one game is trained"), ("pongg", "pong")):
         configuration = config(game=game)
