@@ -55,6 +55,27 @@ class Mixing:
         )
 
     @classmethod
+    def from_entries(
+        cls,
+        num_ranks: int,
+        rows_E: NDArray[np.int64],
+        sources_E: NDArray[np.int64],
+        weights_E: NDArray[np.float64],
+    ) -> Mixing:
+        """Return the round with given entries in any order, each named once, zeros left out.
+
+        Args:
+            num_ranks: N.
+            rows_E: (E,) who listens.
+            sources_E: (E,) to whom.
+            weights_E: (E,) with what weight.
+        """
+        kept = np.flatnonzero(weights_E)
+        order = kept[np.lexsort((sources_E[kept], rows_E[kept]))]
+        starts = np.searchsorted(rows_E[order], np.arange(num_ranks + 1))
+        return cls(starts, sources_E[order], weights_E[order])
+
+    @classmethod
     def from_dense(cls, matrix_NN: NDArray[np.float64]) -> Mixing:
         """Return the round whose matrix is given, zeros left out."""
         rows, sources = np.nonzero(matrix_NN)
@@ -65,6 +86,11 @@ class Mixing:
     def num_ranks(self) -> int:
         """N."""
         return len(self.starts) - 1
+
+    @property
+    def entry_rows(self) -> NDArray[np.int64]:
+        """The rank that each entry is given to, (E,)."""
+        return np.repeat(np.arange(self.num_ranks), np.diff(self.starts))
 
     def row(self, rank: int) -> list[tuple[int, float]]:
         """Return whom a rank listens to and with what weights, itself included."""
@@ -87,14 +113,13 @@ class Mixing:
     def dense(self) -> NDArray[np.float64]:
         """Return the matrix (N, N)."""
         matrix_NN = np.zeros((self.num_ranks, self.num_ranks))
-        rows = np.repeat(np.arange(self.num_ranks), np.diff(self.starts))
-        matrix_NN[rows, self.sources_E] = self.weights_E
+        matrix_NN[self.entry_rows, self.sources_E] = self.weights_E
         return matrix_NN
 
     @property
     def degrees(self) -> NDArray[np.int64]:
         """How many others each rank receives from, (N,)."""
-        rows = np.repeat(np.arange(self.num_ranks), np.diff(self.starts))
+        rows = self.entry_rows
         others: NDArray[np.int64] = np.bincount(
             rows[self.sources_E != rows], minlength=self.num_ranks
         )
@@ -114,13 +139,12 @@ class Mixing:
     @property
     def row_sums(self) -> NDArray[np.float64]:
         """The sum of each rank's weights, (N,)."""
-        rows = np.repeat(np.arange(self.num_ranks), np.diff(self.starts))
-        return np.bincount(rows, self.weights_E, self.num_ranks).astype(np.float64)
+        return np.bincount(self.entry_rows, self.weights_E, self.num_ranks).astype(np.float64)
 
     @property
     def is_symmetric(self) -> bool:
         """Whether any two ranks give each other the same weight."""
-        rows = np.repeat(np.arange(self.num_ranks), np.diff(self.starts))
+        rows = self.entry_rows
         forward = np.lexsort((self.sources_E, rows))
         backward = np.lexsort((rows, self.sources_E))
         return bool(
