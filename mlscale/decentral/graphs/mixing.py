@@ -71,7 +71,9 @@ class Mixing:
             weights_E: (E,) with what weight.
         """
         kept = np.flatnonzero(weights_E)
-        order = kept[np.lexsort((sources_E[kept], rows_E[kept]))]
+        # Stable sorting is quick on what is in order already, as most entries are.
+        keys = rows_E[kept] * num_ranks + sources_E[kept]
+        order = kept[np.argsort(keys, kind="stable")]
         starts = np.searchsorted(rows_E[order], np.arange(num_ranks + 1))
         return cls(starts, sources_E[order], weights_E[order])
 
