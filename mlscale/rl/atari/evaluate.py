@@ -231,7 +231,7 @@ def _summarise(
         [agent],
         config,
         reference,
-        title=f"{entry.name} under the {protocol['name']} protocol",
+        title=f"{entry.name} under protocol {protocol['name']}",
         protocol=protocol,
         played={
             game: _played(seeds) | {"scores": scores[game]} for game, seeds in complete.items()

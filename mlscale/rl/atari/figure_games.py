@@ -35,6 +35,12 @@ def ranked_games(agents: Sequence[Agent]) -> list[tuple[str, list[float | None]]
     return [(names[game], values[game]) for game in ranked]
 
 
+def games_span(agents: Sequence[Agent]) -> LogRange:
+    """Return the axis that the games of all agents are shown on."""
+    ranked = ranked_games(agents)
+    return LogRange.of([value for _, values in ranked for value in values if value is not None])
+
+
 def games_height(num_games: int) -> float:
     """Return the height in inches of the figure over games."""
     return ROW_IN * max(num_games, 4) + 1.2
@@ -43,8 +49,7 @@ def games_height(num_games: int) -> float:
 def paint_games(figure: Figure, agents: Sequence[Agent]) -> None:
     """Paint HWRNS per game on a log axis: bars for one agent, dots for several."""
     games = ranked_games(agents)
-    known = [value for _, values in games for value in values if value is not None]
-    span = LogRange.of(known)
+    span = games_span(agents)
     axes = figure.add_subplot()
     bare(axes, grid="x")
     axes.set_xscale("log")
@@ -138,7 +143,7 @@ def _strip(axes: Axes, span: LogRange) -> list[Any]:
     from matplotlib.lines import Line2D
 
     axes.set_xlim(span.left, span.right * (1.6 if len(axes.patches) else 1))
-    if span.left == span.floor:
+    if not span.has_strip:
         return []
     axes.axvspan(span.left, span.floor, color="#efefef", zorder=0, linewidth=0, gid="strip")
     return [

@@ -46,6 +46,11 @@ class LogRange:
         return cls(floor / 10**width if has_strip else floor, floor, right)
 
     @property
+    def has_strip(self) -> bool:
+        """Whether there is a strip."""
+        return self.left < self.floor
+
+    @property
     def strip(self) -> float:
         """The middle of the strip."""
         return math.sqrt(self.left * self.floor)

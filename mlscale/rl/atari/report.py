@@ -154,8 +154,11 @@ def _games(run: Run, agents: Sequence[Agent]) -> tuple[FigureBlock, ...]:
     )
     caption = (
         "HWRNS of every game, sorted by the best agent: 0 % is random play, 100 % the human world "
-        "record. The scale is logarithmic; values it cannot show are triangles in the grey strip."
+        "record. The scale is logarithmic"
     )
+    if figure_games.games_span(agents).has_strip:
+        caption += "; values it cannot show are triangles in the grey strip"
+    caption += "."
     skipped = sorted({find_game(g).display_name for a in agents for g in a["without_record"]})
     if skipped:
         caption += f" Without a record, so not shown: {', '.join(skipped)}."
@@ -239,4 +242,6 @@ def _in_words(value: Any) -> str:
         return CONVENTIONS.get(value, value)
     if isinstance(value, Mapping):  # weights, by game
         return ", ".join(f"{game} {known['sha256'][:12]}" for game, known in value.items())
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
     return f"{value:,}" if isinstance(value, int) else json.dumps(value)

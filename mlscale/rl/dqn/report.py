@@ -48,7 +48,7 @@ def write_report(run: Run, result: Result) -> None:
             (FigureBlock(svg=svg, caption=caption, alt=f"Learning curves on {env}"),),
         ),
         Section("Agents", (_agents(rows), _differences(result.tables["differences"]))),
-        Section("Conditions", (Facts({k: str(v) for k, v in result.protocol.items()}),)),
+        Section("Conditions", (Facts({k: _in_words(v) for k, v in result.protocol.items()}),)),
     )
     cards = tuple(_card(row, "final_return") for row in rows)
     report = report_on(run, result, title=f"Exploration on {env}", cards=cards, sections=sections)
@@ -118,6 +118,10 @@ def _differences(rows: Sequence[Mapping[str, Any]]) -> SortableTable:
             for row in rows
         ),
     )  # fmt: skip
+
+
+def _in_words(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _interval(ci95: tuple[float, float] | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import math
 import re
@@ -145,6 +146,33 @@ def test_the_page_says_what_the_numbers_hold_under(run: Run) -> None:
         assert text in page
 
 
+def test_the_caption_speaks_of_the_grey_strip_only_where_there_is_one(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mlscale.rl.atari.report.draw", lambda *_, **__: "<svg/>")
+    above = Run("atari.score", CONFIG, tmp_path)
+    scores = {game: SEEDS[game] for game in ("pong", "alien")}
+    write_report(
+        above,
+        result_of(AgentRuns(agent="a", scores=scores, frames=None, origin="test")),
+        title="t",
+    )
+    strip = "The scale is logarithmic; values it cannot show are triangles in the grey strip."
+    assert strip in read(run, "report.html")
+    assert "The scale is logarithmic.<" in read(above, "report.html")
+
+
+def test_the_conventions_are_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mlscale.rl.atari.report.draw", lambda *_, **__: "<svg/>")
+    run = Run("atari.eval", CONFIG, tmp_path)
+    protocol = {"full_actions": True, "reported": False, "stuck_frames": None, "max_frames": 5_000}
+    write_report(run, dataclasses.replace(result_of(one()), protocol=protocol), title="t")
+    facts = dict(re.findall(r"<dt>(.*?)</dt>\s*<dd>(.*?)</dd>", read(run, "report.html")))
+    assert {name: facts[name.replace("_", " ")] for name in protocol} == {
+        "full_actions": "yes", "reported": "no", "stuck_frames": "none", "max_frames": "5,000"
+    }  # fmt: skip
+
+
 def test_table_cells_are_the_tables_values(result: Result) -> None:
     agents = result.tables["agents"]
     table = games_table(agents)
@@ -236,7 +264,7 @@ def test_agents_without_frames_or_records_have_no_such_figures(tmp_path: Path) -
 def test_log_range(values: list[float], floor: float, has_strip: bool) -> None:
     span = LogRange.of(values)
     assert span.floor == pytest.approx(floor)
-    assert (span.left < span.floor) is has_strip
+    assert span.has_strip is (span.left < span.floor) is has_strip
     assert span.right > max([*values, 1.0])
     for value in values:
         assert span.place(value) == (value if value >= span.floor else span.strip)

@@ -71,6 +71,15 @@ def test_a_comparison_by_hand() -> None:
     assert (first["difference"], first["ci95"]) == (600, (600, 600))
 
 
+def test_the_report_sets_thousands_apart(tmp_path: Path) -> None:
+    config = StudyConfig(agents=("dqn",), seeds=1, steps=1000)
+    run = Run("rl.study", config, tmp_path)
+    run.records += records_of("dqn", 0, 1)
+    compare(config, run, status="complete")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<dt>steps</dt><dd>1,000</dd>" in page
+
+
 def test_two_seeds_have_no_interval() -> None:
     assert comparison(seeds=2)["metrics"]["dqn/auc"]["ci95"] is None
 
