@@ -13,7 +13,7 @@ import typer
 from typer.exceptions import TyperException
 
 import mlscale
-from mlscale.cli import atari, doctor, rl, runs
+from mlscale.cli import atari, decentral, doctor, rl, runs
 from mlscale.cli.options import setting_without_flag
 from mlscale.cli.render import print_error
 from mlscale.core.errors import MlscaleError, nearest
@@ -31,6 +31,7 @@ app = typer.Typer(
 )
 app.add_typer(atari.app, name="atari")
 app.add_typer(rl.app, name="rl")
+app.add_typer(decentral.app, name="decentral")
 app.add_typer(runs.app, name="runs")
 app.command("doctor")(doctor.command)
 

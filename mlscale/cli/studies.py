@@ -129,6 +129,26 @@ STUDIES = (
         render="mlscale.cli.rl_tables:draw_study",
     ),
     Study(
+        name="decentral.graphs",
+        config="mlscale.decentral.graphs_config:GraphsConfig",
+        run="mlscale.decentral.listing:run",
+        render="mlscale.cli.decentral_tables:draw_graphs",
+        keeps_run=False,
+    ),
+    Study(  # the same listing, asked for with its drawings
+        name="decentral.drawings",
+        config="mlscale.decentral.graphs_config:GraphsConfig",
+        run="mlscale.decentral.listing:run",
+        render="mlscale.cli.decentral_tables:draw_graphs",
+    ),
+    Study(
+        name="decentral.plan",
+        config="mlscale.decentral.plan_config:PlanConfig",
+        run="mlscale.decentral.plan:run",
+        render="mlscale.cli.decentral_tables:draw_plan",
+        keeps_run=False,
+    ),
+    Study(
         name="runs.list",
         config="mlscale.cli.runs:ListConfig",
         run="mlscale.cli.runs:run_list",

@@ -5,7 +5,8 @@ Letters: N ranks; E entries of a mixing matrix that are not zero.
 S is the model's size in bytes, alpha the latency of a message in seconds, B a rank's bandwidth in
 bytes per second, each way at once. All-reduce is by the ring algorithm: every rank sends 2(n-1)
 pieces of S/n one after another (Patarasuk and Yuan 2009, doi 10.1016/j.jpdc.2008.09.002). In a
-round of gossip every rank sends its whole model to its neighbours at once, so latency counts once.
+round of gossip every rank sends its whole model to its neighbours at once, so latency counts once;
+by doubling one send needs the other, so it counts at each.
 """
 
 from __future__ import annotations
@@ -74,13 +75,13 @@ def doubling_sends(window: int) -> int:
     return window.bit_length() + window.bit_count() - 2
 
 
-def lattice_sends(k: int) -> int:
-    """Return the sends of a round of a lattice with k neighbours (even), the cheaper way.
+def lattice_doubling_sends(k: int) -> int:
+    """Return the sends of a round of a lattice with k neighbours (even) by doubling.
 
-    Either a model to each neighbour, or sums by doubling and one send that brings the sum over
-    the k + 1 ranks from the end of the window to its middle.
+    Sums over the k + 1 ranks up to one's own, and one send more that brings each to the middle
+    of its window.
     """
-    return min(k, doubling_sends(k + 1) + 1)
+    return doubling_sends(k + 1) + 1
 
 
 def all_reduce_bytes(model_bytes: float, num_ranks: int) -> float:
@@ -110,6 +111,7 @@ def gossip_s(
     latency_s: float,
     bandwidth: float,
     ranks_per_nic: int = 1,
+    num_waits: int = 1,
 ) -> float:
     """Return the seconds of a round of gossip, alpha + mdS/B; 0 where nothing is sent.
 
@@ -120,10 +122,11 @@ def gossip_s(
         bandwidth: B of a network card in bytes per second.
         ranks_per_nic: m, ranks that share a card. All neighbours count as on other machines,
             which is the worst case.
+        num_waits: How often latency counts: once, or at every send where each needs the last.
     """
     if num_sends == 0:
         return 0.0
-    return latency_s + ranks_per_nic * num_sends * model_bytes / bandwidth
+    return num_waits * latency_s + ranks_per_nic * num_sends * model_bytes / bandwidth
 
 
 def break_even_latency_s(
@@ -133,10 +136,11 @@ def break_even_latency_s(
     *,
     bandwidth: float,
     ranks_per_nic: int = 1,
+    num_waits: int = 1,
 ) -> float:
     """Return the latency above which a round of gossip is faster than all-reduce; 0 for any.
 
-    The two times are equal where (2n - 3) alpha = (md - 2(n-1)/n) S/B.
+    The two times are equal where (2(n-1) - w) alpha = (md - 2(n-1)/n) S/B.
 
     Args:
         model_bytes: S.
@@ -144,6 +148,7 @@ def break_even_latency_s(
         num_sends: d, at least 1 in the mean.
         bandwidth: B in bytes per second.
         ranks_per_nic: m.
+        num_waits: w, fewer than 2(n-1).
     """
     more_bytes = ranks_per_nic * num_sends * model_bytes - all_reduce_bytes(model_bytes, num_ranks)
-    return max(0.0, more_bytes / bandwidth / (2 * num_ranks - 3))
+    return max(0.0, more_bytes / bandwidth / (2 * (num_ranks - 1) - num_waits))

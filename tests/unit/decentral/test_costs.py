@@ -15,7 +15,7 @@ from mlscale.decentral.costs import (
     count_sends,
     doubling_sends,
     gossip_s,
-    lattice_sends,
+    lattice_doubling_sends,
     sends_of_ranks,
 )
 from mlscale.decentral.graphs.mixing import Mixing, Periodic
@@ -99,9 +99,9 @@ def test_doubling_sends(k: int, expected: int) -> None:
     assert doubling_sends(k + 1) == expected
 
 
-@pytest.mark.parametrize(("k", "expected"), [(2, 2), (4, 4), (6, 5), (10, 6), (64, 8), (112, 10)])
-def test_a_lattice_takes_the_cheaper_way(k: int, expected: int) -> None:
-    assert lattice_sends(k) == expected
+@pytest.mark.parametrize(("k", "expected"), [(4, 4), (6, 5), (10, 6), (62, 11), (112, 10)])
+def test_a_lattice_by_doubling_is_moved_to_its_middle(k: int, expected: int) -> None:
+    assert lattice_doubling_sends(k) == expected
 
 
 @given(st.integers(1, 64), st.integers(64, 80))
@@ -129,14 +129,17 @@ def test_times_by_hand() -> None:
     assert gossip_s(1e8, 3, **wire) == pytest.approx(1e-5 + 0.3)
     assert gossip_s(1e8, 1, **wire, ranks_per_nic=8) == pytest.approx(1e-5 + 0.8)
     assert gossip_s(1e8, 0, **wire) == 0
+    assert gossip_s(1e8, 5, **wire, num_waits=5) == pytest.approx(5e-5 + 0.5)
 
 
-@pytest.mark.parametrize(("num_ranks", "sends"), [(2, 3), (8, 2), (64, 6), (1008, 10)])
-@pytest.mark.parametrize("ranks_per_nic", [1, 4])
+@pytest.mark.parametrize(
+    ("num_ranks", "sends", "ranks_per_nic", "waits"),
+    [(2, 3, 1, 1), (8, 2, 1, 1), (8, 2, 4, 1), (64, 6, 1, 1), (64, 6, 4, 6), (1008, 10, 1, 10)],
+)
 def test_at_the_break_even_latency_both_take_as_long(
-    num_ranks: int, sends: int, ranks_per_nic: int
+    num_ranks: int, sends: int, ranks_per_nic: int, waits: int
 ) -> None:
-    shared = {"bandwidth": 3.125e9, "ranks_per_nic": ranks_per_nic}
+    shared = {"bandwidth": 3.125e9, "ranks_per_nic": ranks_per_nic, "num_waits": waits}
     latency_s = break_even_latency_s(1e8, num_ranks, sends, **shared)
     assert latency_s > 0
     for factor, is_gossip_faster in ((0.99, False), (1.01, True)):

@@ -1,0 +1,31 @@
+"""`mlscale decentral`: train without a central average, on any graph, and know what it costs."""
+
+from __future__ import annotations
+
+import typer
+
+from mlscale.cli.execute import execute
+from mlscale.cli.options import Common, takes
+from mlscale.decentral.graphs_config import GraphsConfig
+from mlscale.decentral.plan_config import PlanConfig
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Compare decentralised training on graphs with all-reduce.",
+)
+
+
+@app.command("graphs")
+@takes(GraphsConfig)
+def graphs(config: GraphsConfig, common: Common) -> None:
+    """List the graphs: degree, mixing, how far apart ranks stay."""
+    study = "decentral.drawings" if config.draw else "decentral.graphs"
+    execute(study, config, common, name="graphs")
+
+
+@app.command("plan")
+@takes(PlanConfig)
+def plan(config: PlanConfig, common: Common) -> None:
+    """Predict bytes and time of a step, every graph against all-reduce."""
+    execute("decentral.plan", config, common)
