@@ -33,7 +33,7 @@ def components(graph: Graph) -> list[list[int]]:
         mixing = graph.at(step)
         rows_E = np.repeat(np.arange(mixing.num_ranks), np.diff(mixing.starts))
         keys.append(rows_E * mixing.num_ranks + mixing.sources_E)
-    pairs = np.unique(np.concatenate(keys))
+    pairs = np.sort(np.concatenate(keys), kind="stable")
     receivers, senders = pairs // graph.num_ranks, pairs % graph.num_ranks
     backward = _neighbours(graph.num_ranks, receivers, senders)
     order = np.argsort(senders, kind="stable")

@@ -136,13 +136,15 @@ class Matrices:
         num_ranks = len(self.period_NN)
         total_NN = np.zeros((num_ranks, num_ranks))
         for step in self.steps:
-            total_NN = step.around(_plus_centring(gamma * total_NN))
+            total_NN *= gamma
+            total_NN = step.around(_plus_centring(total_NN))
         total_NN = _steady(total_NN, gamma ** (len(self.steps) / 2) * self.period_NN)
         if not np.isfinite(total_NN).all():
             return math.inf
         sums = []
         for step in self.steps:
-            total_NN = step.around(_plus_centring(gamma * total_NN))
+            total_NN *= gamma
+            total_NN = step.around(_plus_centring(total_NN))
             sums.append(np.trace(total_NN))
         return float(np.mean(sums)) / num_ranks
 
@@ -171,20 +173,22 @@ class Sparse:
         weights_DN[places_E, rows_E] = mixing.weights_E
         return cls(sources_DN, weights_DN)
 
-    def times(self, x_NK: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return A x, of the same shape (N, K)."""
-        mixed_NK = np.zeros_like(x_NK)
-        for sources_N, weights_N in zip(self.sources_DN, self.weights_DN, strict=True):
-            mixed_NK += x_NK[sources_N] * weights_N[:, None]
-        return mixed_NK
+    def times(self, x_NN: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return A X, of the same shape (N, N)."""
+        return self._mixed(x_NN, 0)
 
     def around(self, s_NN: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return A S A^T."""
-        left_NN = self.times(s_NN)
-        mixed_NN = np.zeros_like(s_NN)
+        return self._mixed(self._mixed(s_NN, 0), 1)
+
+    def _mixed(self, x_NN: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+        """Return A X, or X A^T for axis 1."""
+        mixed_NN, taken_NN = np.zeros_like(x_NN), np.empty_like(x_NN)
         for sources_N, weights_N in zip(self.sources_DN, self.weights_DN, strict=True):
-            # Not left[:, sources]: that comes out with its axes swapped in memory, and slowly.
-            mixed_NN += left_NN.take(sources_N, axis=1) * weights_N
+            # Large arrays cost most where they are new, so all go through the same one.
+            np.take(x_NN, sources_N, axis, out=taken_NN, mode="clip")
+            taken_NN *= weights_N if axis else weights_N[:, None]
+            mixed_NN += taken_NN
         return mixed_NN
 
 
@@ -204,9 +208,9 @@ class Dense:
         matrix_NN = mixing.dense()
         return cls(matrix_NN - matrix_NN.mean(axis=0))
 
-    def times(self, x_NK: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return A x, of the same shape (N, K)."""
-        return self.matrix_NN @ x_NK
+    def times(self, x_NN: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return A X, of the same shape (N, N)."""
+        return self.matrix_NN @ x_NN
 
     def around(self, s_NN: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return A S A^T."""
@@ -256,7 +260,7 @@ def _circulant_row(mixing: Mixing) -> NDArray[np.float64] | None:
         return None
     rows_E = np.repeat(np.arange(num_ranks), counts_N)
     distances_E = (rows_E - mixing.sources_E) % num_ranks
-    order = np.lexsort((distances_E, rows_E))
+    order = np.argsort(rows_E * num_ranks + distances_E, kind="stable")
     distances_ND = distances_E[order].reshape(num_ranks, -1)
     weights_ND = mixing.weights_E[order].reshape(num_ranks, -1)
     alike = np.array_equal(distances_ND, np.broadcast_to(distances_ND[0], distances_ND.shape))
