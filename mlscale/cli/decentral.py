@@ -6,14 +6,23 @@ import typer
 
 from mlscale.cli.execute import execute
 from mlscale.cli.options import Common, takes
+from mlscale.decentral.config import TrainConfig
 from mlscale.decentral.graphs_config import GraphsConfig
 from mlscale.decentral.plan_config import PlanConfig
+from mlscale.decentral.presets import TRAIN_PRESETS
 
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Compare decentralised training on graphs with all-reduce.",
 )
+
+
+@app.command("train")
+@takes(TrainConfig, TRAIN_PRESETS)
+def train(config: TrainConfig, common: Common) -> None:
+    """Train replicas that average with their neighbours."""
+    execute("decentral.train", config, common, name=f"{config.algorithm}-{config.graph}")
 
 
 @app.command("graphs")

@@ -14,6 +14,26 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 
 
+def draw_train(document: Document, console: Console) -> None:
+    """Draw what a training came to, and what its numbers hold under."""
+    metrics, protocol = document["metrics"], document["protocol"]
+    if not metrics:
+        return
+    table = _table("", "value", "unit", right=("value",))
+    for name, metric in metrics.items():
+        table.add_row(name.replace("_", " "), _number(metric["value"]), metric["unit"])
+    console.print(table)
+    graphs = ", ".join(
+        stage["graph"] + (f" from epoch {stage['epoch']}" if stage["epoch"] > 1 else "")
+        for stage in protocol["graphs"]
+    )
+    console.print(
+        f"{protocol['task']}, {protocol['algorithm']} on {graphs}, {protocol['replicas']} replicas; "
+        f"{len(document['tables']['epochs'])} epochs of {protocol['steps_per_epoch']} steps, "
+        f"batches of {protocol['batch_per_replica']} a replica"
+    )
+
+
 def draw_plan(document: Document, console: Console) -> None:
     """Draw the costs of a step at each number of ranks, and what they mean."""
     protocol = document["protocol"]

@@ -129,6 +129,12 @@ STUDIES = (
         render="mlscale.cli.rl_tables:draw_study",
     ),
     Study(
+        name="decentral.train",
+        config="mlscale.decentral.config:TrainConfig",
+        run="mlscale.decentral.train:run",
+        render="mlscale.cli.decentral_tables:draw_train",
+    ),
+    Study(
         name="decentral.graphs",
         config="mlscale.decentral.graphs_config:GraphsConfig",
         run="mlscale.decentral.listing:run",

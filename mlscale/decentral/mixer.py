@@ -8,6 +8,7 @@ Shape letters: N replicas; P parameters.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -21,8 +22,27 @@ if TYPE_CHECKING:
     """Waits for an exchange and returns the weighted sum of what came and of the own values."""
 
 
+@dataclass(slots=True)
+class Traffic:
+    """What a replica has sent and waited for.
+
+    Attributes:
+        sent_bytes: Bytes handed over for sending; in a simulation, the mean over replicas.
+        waited_s: Seconds in which nothing else was done.
+    """
+
+    sent_bytes: float = 0.0
+    waited_s: float = 0.0
+
+
 class Mixer(Protocol):
-    """Carries values between replicas along the rounds of a graph."""
+    """Carries values between replicas along the rounds of a graph.
+
+    Attributes:
+        traffic: What was sent and waited for so far.
+    """
+
+    traffic: Traffic
 
     def start(self, x: Tensor, step: int) -> Wait:
         """Begin to exchange values with the neighbours of a step's round.

@@ -11,6 +11,8 @@ import numpy as np
 import torch  # noqa: TID253 - nothing imports this early
 
 from mlscale.core.seeding import derive_seed
+from mlscale.decentral.costs import all_reduce_bytes
+from mlscale.decentral.mixer import Traffic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,14 +33,19 @@ class SimulatedMixer:
     Args:
         round_at: The round of a step, its weights as the algorithm uses them.
         seed: Of the run; draws what codecs round.
+
+    Attributes:
+        traffic: What a replica has sent so far, the mean over all.
     """
 
     def __init__(self, round_at: Callable[[int], Mixing], seed: int = 0) -> None:
         self._round_at, self._seed = round_at, seed
+        self.traffic = Traffic()
         self._last: tuple[Mixing, Tensor] | None = None
 
     def start(self, x_NP: Tensor, step: int) -> Wait:
         """Return what multiplies; see `Mixer.start`."""
+        self._count(step, x_NP[0].nbytes)
         return lambda: self._matrix(step, x_NP.dtype) @ x_NP
 
     def start_encoded(self, x_NP: Tensor, step: int, codec: Codec) -> tuple[Tensor, Wait]:
@@ -50,11 +57,16 @@ class SimulatedMixer:
                 for rank, x_P in enumerate(x_NP)
             ]
         ).to(x_NP.dtype)
-        return q_NP, self.start(q_NP, step)
+        self._count(step, codec.num_bytes(num_parameters))
+        return q_NP, lambda: self._matrix(step, q_NP.dtype) @ q_NP
 
     def mean(self, x_NP: Tensor) -> Tensor:
         """Return the mean row, as often as there are rows."""
+        self.traffic.sent_bytes += all_reduce_bytes(x_NP[0].nbytes, len(x_NP))
         return x_NP.mean(dim=0, keepdim=True).expand_as(x_NP).clone()
+
+    def _count(self, step: int, num_bytes: int) -> None:
+        self.traffic.sent_bytes += float(self._round_at(step).degrees.mean()) * num_bytes
 
     def _matrix(self, step: int, dtype: torch.dtype) -> Tensor:
         mixing = self._round_at(step)

@@ -1,0 +1,114 @@
+"""The work of one replica's process.
+
+Shape letters: P parameters; K parameter tensors.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch.distributed as dist  # noqa: TID253
+
+from mlscale.core.allocator import keep_freed_memory
+from mlscale.core.checkpoints import load_checkpoint, save_checkpoint
+from mlscale.core.config import from_dict
+from mlscale.core.engine.jobs import Progress
+from mlscale.core.errors import WorkFailed
+from mlscale.decentral.board import Board
+from mlscale.decentral.config import TrainConfig
+from mlscale.decentral.epoch import train_epoch
+from mlscale.decentral.exchange import LostRankError, ProcessMixer
+from mlscale.decentral.observer import RankReport
+from mlscale.decentral.replica import Replica
+from mlscale.decentral.setup import make_setup
+from mlscale.decentral.trainer import evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mlscale.core.engine.jobs import Record
+    from mlscale.decentral.setup import Setup
+
+GRACE_S = 3.0
+"""Before a replica says that another one is gone: the caller should hear why from that one."""
+
+
+def train_rank(
+    payload: Mapping[str, Any], finished: Sequence[Record]
+) -> Iterator[Record | Progress | None]:
+    """Train one replica and yield a report for each epoch.
+
+    Args:
+        payload: config, rank, meeting (the file that processes meet by), board, device, first
+            (the epoch to begin with) and checkpoints (the run's folder of them, or None).
+        finished: Not used: `first` says where to begin.
+
+    Raises:
+        WorkFailed: A loss is NaN or infinite, or another replica is gone.
+    """
+    config = from_dict(TrainConfig, dict(payload["config"]), where="config")
+    rank, num_ranks = int(payload["rank"]), config.gpus
+    setup = make_setup(config)
+    keep_freed_memory()
+    yield None
+    dist.init_process_group(
+        "gloo",
+        init_method=f"file://{payload['meeting']}",
+        rank=rank,
+        world_size=num_ranks,
+        timeout=timedelta(seconds=config.silence_limit_s),
+    )
+    mixer = ProcessMixer(
+        rank,
+        num_ranks,
+        setup.round_at,
+        config.seed,
+        goes_on=config.on_failure == "continue",
+    )
+    try:
+        yield from _train(setup, mixer, payload)
+    except LostRankError as error:
+        time.sleep(GRACE_S)
+        raise WorkFailed(f"it lost rank {error.rank}") from None
+
+
+def _train(
+    setup: Setup, mixer: ProcessMixer, payload: Mapping[str, Any]
+) -> Iterator[Record | Progress | None]:
+    config, task, rank = setup.config, setup.task, int(payload["rank"])
+    device = str(payload["device"])
+    replica = Replica(task.make_model(config.seed), task.loss, device)
+    trainer = setup.trainer(replica, mixer)
+    layout = replica.layout
+    board = Board(Path(payload["board"]), config.gpus, layout.num_parameters, len(layout.names))
+    folder = Path(payload["checkpoints"]) / f"rank-{rank}" if payload["checkpoints"] else None
+    first = int(payload["first"])
+    if folder and first:
+        trainer.load(*load_checkpoint(folder, first))
+    for epoch in range(first, config.epochs):
+        batches = setup.batches(rank, epoch)
+        trained = train_epoch(
+            trainer, setup.steps_per_epoch, batches.take, setup.lr, lambda step: None
+        )
+        yield Progress({"epoch": epoch + 1})
+        _, accuracies = evaluate(task, task.test, replica.outputs, 1, device)
+        while not board.has_place(epoch):
+            yield None
+            board.pause()
+        if folder:
+            save_checkpoint(folder, epoch + 1, *trainer.saved())
+        board.post(rank, epoch, replica.x.detach().cpu().numpy(), trained.norms.cpu().numpy())
+        report = RankReport(
+            rank,
+            float(trained.loss),
+            accuracies[0],
+            mixer.traffic.sent_bytes,
+            mixer.traffic.waited_s,
+            trained.seconds,
+        )
+        mixer.traffic.sent_bytes = mixer.traffic.waited_s = 0.0
+        yield {"epoch": epoch, **asdict(report)}
