@@ -2,9 +2,9 @@
 
 A round is built as groups of ranks: edges of a weight, the rest of a rank's weight its own.
 
-Source: Takezawa et al. 2023 (arXiv 2305.11420), Algorithms 1 to 3: the hyper-hypercube graph, the
-simple base-(k+1) graph and the base-(k+1) graph, which is the shorter of the simple one and of
-simple ones joined by a hyper-hypercube.
+Source: Takezawa et al. 2023 (arXiv 2305.11420): the hyper-hypercube graph, the simple base-(k+1)
+graph, and the base-(k+1) graph, which is the shorter of the simple one and of simple ones of parts
+of the ranks joined by a hyper-hypercube.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class Properties:
     Args:
         degree: The most neighbours that a rank receives from in a round.
         sends: Messages a rank sends a round, on average over ranks and rounds.
-        rho: || W - J ||_2: the least that a period shrinks the distance to the mean by.
+        rho: || W - J ||_2: what a period leaves of the distance to the mean, at most.
         rho_round: rho to the power of 1 / rounds of a period.
         gap: 1 - rho_round.
         rounds: Rounds until the distance is 1e-3 of what it was; None for never.
@@ -118,15 +118,16 @@ def rounds_to(rho: float, target: float = TARGET) -> int | None:
 def effective_neighbours(decay: Decay, num_ranks: int, gamma: float) -> float:
     """Return with how many ranks a rank shares its noise, in effect.
 
-    A value x that is kept by a share gamma, takes unit noise and is then mixed has a variance;
-    this is how many times smaller it is than without mixing.
+    Of values that take unit noise and are mixed, then shrunk by sqrt(gamma), round after round,
+    this is how many times smaller the variance is than without mixing. Where rounds differ, the
+    variance is averaged over those of a period.
 
     Args:
         decay: Of a graph that keeps the mean.
         num_ranks: N.
-        gamma: Share that is kept, in [0, 1).
+        gamma: By how much the variance shrinks in a round, in [0, 1).
 
-    Source: Vogels et al. 2022 (arXiv 2206.03093), the effective number of neighbours.
+    Source: Vogels, Hendrikx and Jaggi 2022 (NeurIPS), the effective number of neighbours.
     """
     alone = 1 / (1 - gamma)
     return alone / (alone / num_ranks + decay.disagreement(gamma))

@@ -176,7 +176,7 @@ def test_what_is_written_is_read_back(edges: list[Edge], comment: str) -> None:
     assert parse_edges(text.replace("\n", f"  # {comment}\n\n"), 12, "g.txt") == edges
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(text=st.text(st.sampled_from("0123 >#.e-\n\tx"), max_size=60))
 def test_any_text_is_edges_or_one_clear_error(text: str) -> None:
     try:

@@ -27,7 +27,7 @@ def received(name: str, num_ranks: int, rank: int) -> list[int]:
     return [source for source, _ in make_graph(name, num_ranks).at(0).received(rank)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     name=st.sampled_from(NAMES),
     num_ranks=st.integers(1, 40),

@@ -23,7 +23,7 @@ def test_length_of_a_period(most: int) -> None:
         assert len(base_graph(num_ranks, most)) == length, num_ranks
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(num_ranks=st.integers(1, 130), most=st.integers(1, 7))
 def test_a_period_is_the_exact_mean(num_ranks: int, most: int) -> None:
     product_NN = np.eye(num_ranks)
