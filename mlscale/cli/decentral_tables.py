@@ -27,10 +27,11 @@ def draw_train(document: Document, console: Console) -> None:
         stage["graph"] + (f" from epoch {stage['epoch']}" if stage["epoch"] > 1 else "")
         for stage in protocol["graphs"]
     )
+    epochs = len(document["tables"]["epochs"])
     console.print(
-        f"{protocol['task']}, {protocol['algorithm']} on {graphs}, {protocol['replicas']} replicas; "
-        f"{len(document['tables']['epochs'])} epochs of {protocol['steps_per_epoch']} steps, "
-        f"batches of {protocol['batch_per_replica']} a replica"
+        f"{protocol['task']}, {protocol['algorithm']} on {graphs}, "
+        f"{protocol['replicas']} replicas; {epochs} epochs of {protocol['steps_per_epoch']} "
+        f"steps, batches of {protocol['batch_per_replica']} a replica"
     )
 
 
