@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from mlscale.core.config import Seeded, check_fields, opt
 from mlscale.decentral.graphs.names import FormName, WeightsName
-from mlscale.decentral.plan_config import MOST_RANKS, check_graphs, check_ranks
+from mlscale.decentral.plan_config import check_graphs, check_ranks
+
+MOST_RANKS = 2048
+"""Some graphs need the eigenvalues of a whole matrix, (N, N)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
