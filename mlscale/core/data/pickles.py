@@ -11,6 +11,7 @@ import io
 import math
 import pickle
 import re
+import struct
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,13 @@ import numpy as np
 NUMBERS = re.compile(r"[<>|=]?[biu][1248]")
 ERRORS = (
     pickle.UnpicklingError,
-    EOFError,
     ValueError,
     LookupError,
     TypeError,
     AttributeError,
     OverflowError,
+    AssertionError,
+    struct.error,
     MemoryError,
 )
 """What a damaged pickle raises."""
@@ -82,7 +84,9 @@ STAND_INS: dict[tuple[str, str], Any] = {
 }
 
 
-class _Reader(pickle.Unpickler):
+class _Reader(pickle._Unpickler):
+    # The one in Python: that in C sets aside as much memory as a damaged file names.
+
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in STAND_INS:
             raise pickle.UnpicklingError(f"it names {module}.{name}, which is not read")
@@ -102,6 +106,8 @@ def read_plain_pickle(content: bytes) -> Any:
     """
     try:
         return _plain(_Reader(io.BytesIO(content), encoding="bytes").load())
+    except EOFError as error:
+        raise ValueError("it is cut short") from error
     except ERRORS as error:
         raise ValueError(str(error) or type(error).__name__) from error
     except RecursionError as error:

@@ -159,6 +159,13 @@ def test_an_array_whose_shape_lies_is_refused() -> None:
         read_plain_pickle(written.replace(b"K\x07\x85", b"K\x09\x85"))
 
 
+def test_a_number_in_a_pickle_sets_no_memory_aside() -> None:
+    far = b"N" + pickle.LONG_BINPUT + b"\xff\xff\xff\x7f"  # an entry of 2**31 in the memo
+    assert read_plain_pickle(b"\x80\x02" + far + b".") is None
+    with pytest.raises(ValueError, match="it is cut short"):
+        read_plain_pickle(b"\x80\x02" + pickle.BINSTRING + b"\xff\xff\xff\x7f.")
+
+
 @given(st.binary(max_size=60), st.integers(0, 200), st.integers(0, 255))
 @settings(max_examples=200, deadline=None)
 def test_damaged_pickles_raise_nothing_but_value_errors(junk: bytes, place: int, byte: int) -> None:
