@@ -13,28 +13,14 @@ from mlscale.decentral.tasks.convnets import make_cnn, make_mlp
 from mlscale.decentral.tasks.in_memory import InMemory, some, up_to
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from torch import nn
 
-make_perceptron: Callable[[], nn.Module] = partial(make_mlp, 64, 64, 10)
-make_network: Callable[[], nn.Module] = partial(make_cnn, 1, 8, 10)
-
-
-def make_digits(
-    name: str,
-    build: Build,
-    *,
-    data_dir: Path | None,
-    max_train: int | None,
-    seed: int,
-) -> Task:
+def make_digits(name: str, *, data_dir: Path | None, max_train: int | None, seed: int) -> Task:
     """Return the task of telling digits (1, 8, 8) apart, pixels scaled to 0..1.
 
     Args:
-        name: The task's.
-        build: Its model.
+        name: "digits" for a perceptron, "digits-cnn" for a small convolutional network.
         data_dir: Must be None: the images come with scikit-learn.
         max_train: Training images kept, None for all 1,442.
         seed: Draws those.
@@ -47,6 +33,8 @@ def make_digits(
             f"task {name!r} reads no folder: its images come with scikit-learn",
             "leave --data-dir out",
         )
+    perceptron, network = partial(make_mlp, 64, 64, 10), partial(make_cnn, 1, 8, 10)
+    build: Build = perceptron if name == "digits" else network
     loaded = load_digits()
     keep = some(len(loaded.train), max_train, seed)
     train = Images(loaded.train.pixels_NCHW[keep], loaded.train.labels_N[keep])

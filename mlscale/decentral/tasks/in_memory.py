@@ -2,7 +2,7 @@
 
 Bytes take a quarter of the memory of floats, which counts where every rank holds the whole set.
 
-Shape letters: N images; C channels; H, W height and width.
+Shape letters: N images; C channels; H, W height and width; V values of a pixel.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from mlscale.core.data.images import Images
+
+
+CHUNK = 4096
+"""Images counted at a time, since counting takes eight times their memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,12 +53,17 @@ def up_to(largest: int, num_channels: int = 1) -> Scale:
 
 def standardised(pixels_NCHW: NDArray[np.uint8]) -> Scale:
     """Return the scale that gives every channel of these images mean 0 and deviation 1."""
-    axes = (0, 2, 3)
-    # Sums of integers are exact, so the scale does not depend on the order of the images.
-    count = pixels_NCHW.size // pixels_NCHW.shape[1]
-    mean_C = pixels_NCHW.sum(axis=axes, dtype=np.int64) / count
-    squares = np.arange(256, dtype=np.uint32) ** 2
-    mean_square_C = squares[pixels_NCHW].sum(axis=axes, dtype=np.int64) / count
+    num_channels = pixels_NCHW.shape[1]
+    counts_CV = np.zeros((num_channels, 256), np.int64)
+    for begin in range(0, len(pixels_NCHW), CHUNK):
+        chunk = pixels_NCHW[begin : begin + CHUNK]
+        for channel in range(num_channels):
+            counts_CV[channel] += np.bincount(chunk[:, channel].ravel(), minlength=256)
+    # Counts are whole numbers: the order of the images makes no difference to the last bit.
+    values_V = np.arange(256)
+    num_values = pixels_NCHW.size // num_channels
+    mean_C = counts_CV @ values_V / num_values
+    mean_square_C = counts_CV @ values_V**2 / num_values
     deviation_C = np.sqrt(np.maximum(mean_square_C - mean_C**2, 0))
     deviation_C[deviation_C == 0] = 1  # a constant channel stays finite
     return Scale(mean_C.astype(np.float32), deviation_C.astype(np.float32))
@@ -75,8 +84,8 @@ class InMemory:
     def __init__(self, images: Images, scale: Scale) -> None:
         import torch
 
-        self.x_N = torch.from_numpy(np.ascontiguousarray(images.pixels_NCHW))
-        self.y_N = torch.from_numpy(images.labels_N)
+        self.x_N = torch.tensor(images.pixels_NCHW)  # copied: what was read may be read-only
+        self.y_N = torch.tensor(images.labels_N)
         self._labels_N, self._scale = images.labels_N, scale
 
     @property

@@ -1,52 +1,62 @@
-"""Tasks by name. Only the task that is asked for is imported."""
+"""Tasks by name. Only the module of the task that is asked for is imported."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from mlscale.core.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mlscale.decentral.tasks.base import Task
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What a task is made for.
+class MakeTask(Protocol):
+    """Makes a task of a family by its name."""
 
-    Args:
-        name: The task's.
-        data_dir: The user's folder, if any.
-        max_train: Training examples kept, None for all.
-        seed: Draws those.
-    """
-
-    name: str
-    data_dir: Path | None
-    max_train: int | None
-    seed: int
+    def __call__(
+        self, name: str, *, data_dir: Path | None, max_train: int | None, seed: int
+    ) -> Task:
+        """Return it; see `make_task`."""
 
 
-def _digits(request: Request) -> Task:
-    from mlscale.decentral.tasks import digits
+class Find(Protocol):
+    """Imports what makes a family of tasks."""
 
-    build = digits.make_network if request.name == "digits-cnn" else digits.make_perceptron
-    return digits.make_digits(
-        request.name,
-        build,
-        data_dir=request.data_dir,
-        max_train=request.max_train,
-        seed=request.seed,
-    )
-
-
-class Maker(Protocol):
-    """Makes a task."""
-
-    def __call__(self, request: Request, /) -> Task:
+    def __call__(self) -> MakeTask:
         """Return it."""
+
+
+def _digits() -> MakeTask:
+    from mlscale.decentral.tasks.digits import make_digits
+
+    return make_digits
+
+
+def _fashion_mnist() -> MakeTask:
+    from mlscale.decentral.tasks.images import make_fashion_mnist
+
+    return make_fashion_mnist
+
+
+def _cifar10() -> MakeTask:
+    from mlscale.decentral.tasks.images import make_cifar10
+
+    return make_cifar10
+
+
+def _imagenet() -> MakeTask:
+    from mlscale.decentral.tasks.imagenet import make_imagenet
+
+    return make_imagenet
+
+
+def _text() -> MakeTask:
+    from mlscale.decentral.tasks.text import make_text
+
+    return make_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +64,26 @@ class Entry:
     """A task that can be asked for.
 
     Args:
-        make: Makes it.
+        find: Imports what makes it.
         description: One line for a listing.
     """
 
-    make: Maker
+    find: Find
     description: str
 
 
 TASKS = {
     "digits": Entry(_digits, "8x8 digits of scikit-learn, perceptron 64-64-10"),
     "digits-cnn": Entry(_digits, "8x8 digits of scikit-learn, two convolutions"),
+    "fashion_mnist": Entry(_fashion_mnist, "28x28 clothes, two convolutions"),
+    "fashion_mnist-resnet8": Entry(_fashion_mnist, "28x28 clothes, ResNet-8 with batch norm"),
+    "cifar10": Entry(_cifar10, "32x32 colour images, ResNet-20 with batch norm"),
+    "cifar10-cnn": Entry(_cifar10, "32x32 colour images, two convolutions"),
+    "imagenet": Entry(_imagenet, "a folder of images by class, ResNet-50 at 224 pixels"),
+    "text-lstm": Entry(_text, "next byte of your .txt and .md files or NumPy's docs, LSTM"),
+    "text-gpt": Entry(_text, "next byte of your .txt and .md files or NumPy's docs, small GPT"),
+    "wikitext2-lstm": Entry(_text, "next byte of WikiText-2, LSTM"),
+    "wikitext2-gpt": Entry(_text, "next byte of WikiText-2, small GPT"),
 }
 
 
@@ -86,5 +105,7 @@ def make_task(
         raise unknown_name("task", name, TASKS, listing=f"tasks: {', '.join(TASKS)}")
     if max_train is not None and max_train < 1:
         raise UserError(f"a task needs at least one training example, not {max_train}")
-    request = Request(name=name, data_dir=data_dir, max_train=max_train, seed=seed)
-    return TASKS[name].make(request)
+    if data_dir is not None and not data_dir.is_dir():
+        raise UserError(f"{data_dir} is not a folder", "--data-dir takes a folder that exists")
+    make = TASKS[name].find()
+    return make(name, data_dir=data_dir, max_train=max_train, seed=seed)
