@@ -278,7 +278,7 @@ def _option(field: dataclasses.Field[Any], annotation: Any, prefix: str) -> insp
     shown = typer.Option(
         f"{flag}/--{prefix}no-{field.name.replace('_', '-')}" if is_bool else flag,
         help=_help(field, annotation),
-        metavar="|".join(choices) or field.metadata.get("metavar"),
+        metavar=field.metadata.get("metavar") or "|".join(choices) or None,
         autocompletion=(lambda: choices) if choices else None,
         show_default=False,
     )

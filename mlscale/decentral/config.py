@@ -61,7 +61,12 @@ class TrainConfig(Seeded):
     form: FormName = opt("plain", help="Matrices W, or lazy: (I + W) / 2.")
     k0: int | None = opt(None, help="Ada's neighbours at first.", ge=1, flag=False)
     gamma: str | None = opt(None, help="Neighbours Ada loses in an epoch.", flag=False)
-    algorithm: AlgorithmName = opt("atc", help="How replicas descend and mix.")
+    algorithm: AlgorithmName = opt(
+        "atc",
+        help="atc, awc, sgp, qg-dsgdm, decentlam, tracking, d2, choco, pga, local, diloco or "
+        "allreduce.",
+        metavar="NAME",
+    )
     codec: CodecName = opt("top-k", help="What choco sends.", flag=False)
     gpus: int = opt(8, help="Replicas: one per GPU; CPU processes without any.", ge=1)
     engine: EngineName = opt("processes", help="Processes, or all replicas in this one.")
