@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from mlscale.rl.atari.rollover import COUNTER_MODULUS, MARKS_READ_AS, unwrap, without_marks
 from mlscale.rl.atari.stretches import STRETCH_FRAMES
+from mlscale.rl.atari.tally import Tally
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
@@ -61,9 +61,7 @@ class Lane:
         self, game: str, protocol: Protocol, resetter: Executor, *, colour: bool = False
     ) -> None:
         self._env = make_emulator(game, protocol, colour=colour)
-        self._stuck_frames = protocol.stuck_frames
-        self._modulus = COUNTER_MODULUS.get(game)
-        self._marks = MARKS_READ_AS.get(game)
+        self._tally = Tally(game, protocol)
         self._resetter = resetter
         self._reset: Future[Any] | None = None
         self._action_1 = np.zeros(1, dtype=np.int64)
@@ -99,7 +97,7 @@ class Lane:
 
         To be asked after every step, so that no episode goes on in a stretch beyond its limit.
         """
-        if not self._rest or self._seeded_frames + self._frames < STRETCH_FRAMES:
+        if not self._rest or self._seeded_frames + self.frames < STRETCH_FRAMES:
             return []
         rest, self._rest = self._rest, deque()
         return list(rest)
@@ -116,7 +114,7 @@ class Lane:
         observation_1FHW, _ = self._reset.result()
         self._reset = None
         self.playing = True
-        self._score, self._frames, self._rewarded_frames = 0, 0, 0
+        self._tally.begin()
         first_FHW: NDArray[np.uint8] = observation_1FHW[0]
         return first_FHW
 
@@ -128,43 +126,31 @@ class Lane:
     @property
     def frames(self) -> int:
         """Emulator frames of the episode so far."""
-        return self._frames
+        return self._tally.frames
 
     @property
     def score(self) -> int:
         """Game points of the episode so far."""
-        return self._score
+        return self._tally.score
 
     def receive(self) -> tuple[NDArray[np.uint8], Episode | None]:
         """Wait for the step and return the (F, H, W) observation, and the episode if it ended."""
         observation_1FHW, reward_1, terminated_1, truncated_1, info = self._env.recv()
-        reward = int(reward_1[0])
-        if reward < 0 and self._modulus is not None:  # roll-overs are negative, and rare
-            reward = int(unwrap(reward, self._modulus))
-        if self._marks is not None:
-            reward = without_marks(reward, self._score, self._marks)
-        self._frames = int(info["episode_frame_number"][0])
-        if reward:
-            self._score += reward
-            self._rewarded_frames = self._frames
+        self._tally.take(int(reward_1[0]), int(info["episode_frame_number"][0]))
         end: End | None = None
         if terminated_1[0]:
             end = "game over"
         elif truncated_1[0]:
             end = "frame cap"
-        elif self._is_stuck():
+        elif self._tally.is_stuck:
             end = "stuck"
         return observation_1FHW[0], self._finish(end) if end else None
-
-    def _is_stuck(self) -> bool:
-        limit = self._stuck_frames
-        return limit is not None and self._frames - self._rewarded_frames >= limit
 
     def _finish(self, end: End) -> Episode:
         if self.start is None:
             raise RuntimeError("no episode is being played")
         self.playing = False
-        return Episode(episode=self.start.episode, score=self._score, frames=self._frames, end=end)
+        return Episode(episode=self.start.episode, score=self.score, frames=self.frames, end=end)
 
 
 def make_emulator(

@@ -17,7 +17,7 @@ import numpy as np
 from mlscale.core.seeding import derive_seed
 from mlscale.rl.atari.agents.actions import offered_actions
 from mlscale.rl.atari.lanes import make_emulator
-from mlscale.rl.atari.rollover import COUNTER_MODULUS, MARKS_READ_AS, unwrap, without_marks
+from mlscale.rl.atari.tally import Tally
 from mlscale.rl.dqn.lanes import Ended, Step
 
 if TYPE_CHECKING:
@@ -45,8 +45,7 @@ class EmulatorLane:
 
     def __init__(self, game: str, protocol: Protocol, seed: int) -> None:
         self._env = make_emulator(game, protocol)
-        self._stuck_frames = protocol.stuck_frames
-        self._modulus, self._marks = COUNTER_MODULUS.get(game), MARKS_READ_AS.get(game)
+        self._tally = Tally(game, protocol)
         self._seed = seed
         self._action_1 = np.zeros(1, np.int64)
         self.stretch, self.started_at, self.steps = 0, 0, 0
@@ -64,7 +63,8 @@ class EmulatorLane:
         return self._first(self._env.reset()[0])
 
     def _first(self, observation_1FHW: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        self._score, self._length, self._frames, self._rewarded_frames = 0, 0, 0, 0
+        self._tally.begin()
+        self._length = 0
         first_FHW: NDArray[np.uint8] = observation_1FHW[0]
         return first_FHW
 
@@ -76,27 +76,16 @@ class EmulatorLane:
     def receive(self) -> tuple[NDArray[np.uint8], int, bool, bool]:
         """Wait for the step; return observation (F, H, W), points, terminal or not, cut or not."""
         observation_1FHW, reward_1, terminated_1, truncated_1, info = self._env.recv()
-        reward = int(reward_1[0])
-        if reward < 0 and self._modulus is not None:
-            reward = int(unwrap(reward, self._modulus))
-        if self._marks is not None:
-            reward = without_marks(reward, self._score, self._marks)
-        self._frames = int(info["episode_frame_number"][0])
+        reward = self._tally.take(int(reward_1[0]), int(info["episode_frame_number"][0]))
         self.steps += 1
         self._length += 1
-        if reward:
-            self._score += reward
-            self._rewarded_frames = self._frames
         terminated = bool(terminated_1[0])
-        stuck = (
-            self._stuck_frames is not None
-            and self._frames - self._rewarded_frames >= self._stuck_frames
-        )
-        return observation_1FHW[0], reward, terminated, not terminated and (truncated_1[0] or stuck)
+        cut = bool(truncated_1[0]) or self._tally.is_stuck
+        return observation_1FHW[0], reward, terminated, not terminated and cut
 
     def ended(self, lane: int, *, terminated: bool) -> Ended:
         """Return what came of the episode that has just ended."""
-        return Ended(lane, float(self._score), self._length, terminated)
+        return Ended(lane, float(self._tally.score), self._length, terminated)
 
     def close(self) -> None:
         """Stop the emulator's thread."""
