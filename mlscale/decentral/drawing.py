@@ -31,8 +31,8 @@ DRAWN_ROUNDS = 3
 PANEL_IN = 2.9
 
 
-def draw_graph(graph: Graph, run: Run) -> None:
-    """Write a picture of a graph into a run's figures."""
+def draw_graph(graph: Graph, run: Run) -> str:
+    """Write a picture of a graph into a run's figures and return it as SVG."""
     num_panels = min(graph.period or DRAWN_ROUNDS, MOST_PANELS)
     columns = min(num_panels, PANELS_A_ROW)
     num_rows = -(-num_panels // columns)
@@ -54,7 +54,7 @@ def draw_graph(graph: Graph, run: Run) -> None:
                 _paint_matrix(axes, graph.at(step))
 
     size = 1.5 * PANEL_IN if num_panels == 1 else PANEL_IN
-    draw(
+    return draw(
         run, stem(graph), paint, height_in=num_rows * (size + 0.3), width_in=max(columns * size, 4)
     )
 

@@ -29,7 +29,7 @@ class RankReport:
     Args:
         rank: Which.
         loss: Mean loss of its batches.
-        accuracy: Share of the test targets that it gets right.
+        accuracy: Share of the test targets that it gets right; None where it was not measured.
         sent_bytes: Bytes it has sent in the epoch.
         waited_s: Seconds it waited for others.
         seconds: Seconds the epoch took, evaluation apart.
@@ -37,7 +37,7 @@ class RankReport:
 
     rank: int
     loss: float
-    accuracy: float
+    accuracy: float | None
     sent_bytes: float
     waited_s: float
     seconds: float
@@ -83,7 +83,7 @@ class Observer:
         self.norms_NK = norms_NK
         mean_P = x_NP.mean(axis=0, dtype=np.float64).astype(np.float32)
         loss, accuracy = self.mean_model.evaluate(mean_P)
-        accuracies = [report.accuracy for report in reports]
+        accuracies = [report.accuracy for report in reports if report.accuracy is not None]
         steps = setup.steps_per_epoch
         mixing = setup.round_at(epoch * steps)
         record = {
@@ -93,9 +93,9 @@ class Observer:
             "train_loss": float(np.mean([report.loss for report in reports])),
             "test_loss": loss,
             "accuracy": accuracy,
-            "local_accuracy": float(np.mean(accuracies)),
-            "local_accuracy_min": min(accuracies),
-            "local_accuracy_max": max(accuracies),
+            "local_accuracy": float(np.mean(accuracies)) if accuracies else None,
+            "local_accuracy_min": min(accuracies, default=None),
+            "local_accuracy_max": max(accuracies, default=None),
             "disagreement": disagreement(x_NP),
             **{
                 name: float(np.mean(measure(norms_NK.astype(np.float64))))
@@ -107,16 +107,21 @@ class Observer:
             "waited_s": float(np.mean([report.waited_s for report in reports])),
             "seconds": max(report.seconds for report in reports),
         }
-        record |= setup.task.derived(loss)
+        record |= setup.task.derived(loss) | self.more(norms_NK)
         self._run.log(record)
         self._show(record)
         return record
 
+    def more(self, norms_NK: NDArray[np.float32]) -> dict[str, float]:
+        """Return further numbers of an epoch for its record."""
+        return {}
+
     def _show(self, record: dict[str, Any]) -> None:
+        local = record["local_accuracy"]
+        replicas = "" if local is None else f" (replicas {100 * local:.1f})"
         text = (
-            f"loss {record['train_loss']:.3g}, accuracy {100 * record['accuracy']:.1f} % "
-            f"(replicas {100 * record['local_accuracy']:.1f}), "
-            f"disagreement {record['disagreement']:.2g}"
+            f"loss {record['train_loss']:.3g}, accuracy {100 * record['accuracy']:.1f} %"
+            f"{replicas}, disagreement {record['disagreement']:.2g}"
         )
         self._run.reporter.progress(record["epoch"], self._setup.config.epochs, text)
 

@@ -95,7 +95,8 @@ def _train(
             trainer, setup.steps_per_epoch, batches.take, setup.lr, lambda step: None
         )
         yield Progress({"epoch": epoch + 1})
-        _, accuracies = evaluate(task, task.test, replica.outputs, 1, device)
+        is_judged = rank in setup.judged(epoch)
+        _, accuracies = evaluate(task, task.test, replica.outputs, int(is_judged), device)
         while not board.has_place(epoch):
             yield None
             board.pause()
@@ -105,7 +106,7 @@ def _train(
         report = RankReport(
             rank,
             float(trained.loss),
-            accuracies[0],
+            accuracies[0] if is_judged else None,
             mixer.traffic.sent_bytes,
             mixer.traffic.waited_s,
             trained.seconds,

@@ -82,6 +82,13 @@ class Setup:
         done = (epoch - config.warmup_epochs) / max(config.epochs - config.warmup_epochs, 1e-9)
         return lr * (1 + math.cos(math.pi * done)) / 2
 
+    def judged(self, epoch: int) -> list[int]:
+        """Return the replicas whose own accuracy is measured after an epoch, from 0."""
+        config = self.config
+        if (epoch + 1) % config.judged_every_epochs and epoch + 1 < config.epochs:
+            return []
+        return evenly(config.gpus, config.judged)
+
     def trainer(self, replicas: Replicas, mixer: Mixer) -> Trainer:
         """Return what takes the steps of some replicas."""
         from mlscale.decentral.trainer import Trainer
@@ -175,6 +182,12 @@ def make_optimizer(config: TrainConfig, parameters: Sequence[Tensor]) -> torch.o
         return torch.optim.SGD(parameters, momentum=momentum, **common)
     kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.AdamW
     return kind(parameters, **common)
+
+
+def evenly(num_replicas: int, most: int) -> list[int]:
+    """Return at most so many replicas, spread evenly from rank 0 on; all where they are fewer."""
+    count = min(num_replicas, most)
+    return [k * num_replicas // count for k in range(count)]
 
 
 def stacked(batches: Sequence[Batches], step: int) -> tuple[Tensor, Tensor]:

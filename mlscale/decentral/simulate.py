@@ -58,13 +58,14 @@ def simulate(setup: Setup, run: Run, observer: Observer) -> None:
                 setup.lr,
                 tick,
             )
-            _, accuracies = evaluate(task, task.test, stack.outputs, num_replicas, run.device)
+            judged = setup.judged(epoch)
+            outputs = functools.partial(stack.outputs, ranks=judged)
+            _, right = evaluate(task, task.test, outputs, len(judged), run.device)
+            accuracies = dict(zip(judged, right, strict=True))
             sent_bytes, mixer.traffic.sent_bytes = mixer.traffic.sent_bytes, 0.0
             reports = [
-                RankReport(rank, loss, accuracy, sent_bytes, 0.0, trained.seconds)
-                for rank, (loss, accuracy) in enumerate(
-                    zip(trained.loss.tolist(), accuracies, strict=True)
-                )
+                RankReport(rank, loss, accuracies.get(rank), sent_bytes, 0.0, trained.seconds)
+                for rank, loss in enumerate(trained.loss.tolist())
             ]
             observer.take(
                 epoch, reports, stack.x.detach().cpu().numpy(), trained.norms.cpu().numpy()

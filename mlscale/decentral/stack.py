@@ -14,7 +14,7 @@ from torch.func import functional_call, grad_and_value, vmap  # noqa: TID253
 from mlscale.decentral.flat import Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from torch import Tensor
 
@@ -98,12 +98,17 @@ class Stack:
             losses.append(loss.detach())
         return torch.stack(losses)
 
-    def outputs(self, x_B: Tensor) -> Iterator[Tensor]:
-        """Yield the outputs (B, C) of each replica for the same examples, as in evaluation."""
+    def outputs(self, x_B: Tensor, ranks: Sequence[int] | None = None) -> Iterator[Tensor]:
+        """Yield the outputs (B, C) of each replica for the same examples, as in evaluation.
+
+        Args:
+            x_B: (B, ...) inputs.
+            ranks: Of these replicas only; of all when None.
+        """
         self.model.eval()
         with torch.no_grad():
-            for replica, x_P in enumerate(self.x.detach()):
-                state = self.layout.named(x_P) | self._own(replica)
+            for replica in range(len(self.x)) if ranks is None else ranks:
+                state = self.layout.named(self.x[replica].detach()) | self._own(replica)
                 yield functional_call(self.model, state, (x_B,))
 
     def buffers(self) -> dict[str, Tensor]:

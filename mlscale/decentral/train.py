@@ -47,6 +47,11 @@ def run(config: TrainConfig, run: Run) -> Result:
     run.note(setup.task.source.sentence())
     if config.engine == "processes" and run.device == "cpu":
         run.note(f"no GPU is used: {config.gpus} replicas are CPU processes that talk over gloo")
+    if config.judged < config.gpus:
+        run.note(
+            f"the accuracy of replicas by themselves is that of {config.judged} of "
+            f"{config.gpus:,}, chosen evenly"
+        )
     observer = Observer(setup, run, run.device)
     try:
         ENGINES[config.engine](setup, run, observer)
@@ -102,6 +107,7 @@ def protocol_of(setup: Setup) -> dict[str, Any]:
         ],
         "algorithm": config.algorithm,
         "replicas": config.gpus,
+        "replicas_judged": len(setup.judged(config.epochs - 1)),
         "engine": config.engine,
         "batch_per_replica": setup.batch,
         "steps_per_epoch": setup.steps_per_epoch,

@@ -169,12 +169,14 @@ def evaluate(
         task: Whose loss.
         examples: Measured on.
         outputs: From inputs (B, ...) to each replica's outputs.
-        num_replicas: How many that gives.
+        num_replicas: How many that gives; with none nothing is computed.
         device: Where it computes.
     """
     import numpy as np
 
     losses, rights, count = [0.0] * num_replicas, [0.0] * num_replicas, 0
+    if not num_replicas:
+        return losses, rights
     for first in range(0, len(examples), TEST_BATCH):
         x_B, y_B = examples.take(np.arange(first, min(first + TEST_BATCH, len(examples))))
         x_B, y_B = x_B.to(device), y_B.to(device)
