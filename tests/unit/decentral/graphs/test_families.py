@@ -1,5 +1,7 @@
 """Every family at every number of ranks: who listens to whom, and with what weights."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -161,3 +163,11 @@ def test_random_distances_come_from_the_seed_alone() -> None:
     draws = np.array(shares) / ((1 - 1 / 40) / 5)
     assert draws == pytest.approx(draws.round())
     assert draws.sum() == pytest.approx(5)
+
+
+@pytest.mark.parametrize("num_ranks", [6, 8])
+def test_random_distances_that_leave_ranks_out_are_drawn_again(num_ranks: int) -> None:
+    found = {
+        tuple(make_graph("equi-1", num_ranks, seed=seed).at(0).targets(0)) for seed in range(30)
+    }
+    assert found == {(r,) for r in range(num_ranks) if math.gcd(r, num_ranks) == 1}

@@ -50,11 +50,12 @@ def test_messages_of_a_period_at_1008_ranks() -> None:
 
 
 def test_five_ranks_of_one_neighbour_by_hand() -> None:
-    # 5 = 4 + 1: the four average in two rounds, rank 4 meets one of them (and the other three are
-    # left, of whom two meet), then the four average again.
+    # 5 = 4 + 1: the four average in two rounds, rank 4 meets one of them (and of the other three
+    # two meet, though they are equal by then), then the four average again.
     dense = [mixing.dense() for mixing in base_graph(5, 1)]
     assert dense[0][4].tolist() == [0, 0, 0, 0, 1]
     meeting = dense[2][4]
     assert sorted(meeting.tolist()) == pytest.approx([0, 0, 0, 0.2, 0.8])
     assert meeting[3] == pytest.approx(0.8)
+    assert dense[2][:3, :3].tolist() == [[0.5, 0.5, 0], [0.5, 0.5, 0], [0, 0, 1]]
     assert dense[4][4].tolist() == [0, 0, 0, 0, 1]
