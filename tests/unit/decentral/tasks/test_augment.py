@@ -55,8 +55,15 @@ def test_a_part_of_a_ramp_is_a_ramp_within_it() -> None:
     assert cut.max() <= size - 1
     steps_x, steps_y = cut[:, 0, 8].diff(dim=1)[:, 4:11], cut[:, 1, :, 8].diff(dim=1)[:, 4:11]
     # Within the part, both channels go in even steps: columns either way, rows downwards.
-    assert (steps_x - steps_x.mean(1, keepdim=True)).abs().max() < 1e-4
+    for steps in (steps_x, steps_y):
+        assert (steps - steps.mean(1, keepdim=True)).abs().max() < 1e-4
     assert (steps_y > 0).all()
+    # Edges of the part, half a step outside its first and last pixel, lie within the image's.
+    for middle, steps in ((cut[:, 0, 8, 7], steps_x), (cut[:, 1, 7, 8], steps_y)):
+        step = steps.mean(1)
+        for edge in (middle - 7.5 * step, middle + 8.5 * step):
+            assert edge.min() > -0.501
+            assert edge.max() < size - 0.499
     mirrored = (steps_x < 0).all(1)
     assert 60 < mirrored.sum() < 140
     area = (steps_x.abs().mean(1) * 16 / size) * (steps_y.mean(1) * 16 / size)
