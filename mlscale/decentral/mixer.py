@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from mlscale.decentral.compression.codec import Codec
 
     Wait = Callable[[], Tensor]
-    """Waits for an exchange and returns the weighted sum of what came and of the own values."""
+    """Waits for an exchange and returns the weighted sum of what came and of the own values.
+
+    Where nothing comes, it may be the values themselves and no copy.
+    """
 
 
 @dataclass(slots=True)
@@ -65,4 +68,4 @@ class Mixer(Protocol):
         """
 
     def mean(self, x: Tensor) -> Tensor:
-        """Return the mean over all replicas, in the shape of x (..., P)."""
+        """Return the mean over all replicas, in the shape of x (..., P); of one, x itself."""
