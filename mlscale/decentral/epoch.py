@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from torch import Tensor
 
@@ -35,19 +35,20 @@ def train_epoch(
     steps: int,
     take: Callable[[int], tuple[Tensor, Tensor]],
     lr: Callable[[int], float],
-    tick: Callable[[int], None],
-) -> Epoch:
-    """Take the steps of an epoch.
+) -> Generator[int, None, Epoch]:
+    """Take the steps of an epoch, and yield after each how many there were in the training.
 
     Args:
         trainer: Takes them.
         steps: How many.
         take: The inputs and targets of a step of the epoch.
         lr: The learning rate of a step of the training.
-        tick: Called after each step with its number in the training.
+
+    Returns:
+        What came of it.
 
     Raises:
-        WorkFailed: A loss is NaN or infinite.
+        Diverged: A loss is NaN or infinite.
     """
     import torch
 
@@ -57,7 +58,7 @@ def train_epoch(
         x_B, y_B = take(step)
         measured = trainer.step(x_B, y_B, lr(trainer.step_number), measure=step == steps - 1)
         losses.append(measured.loss)
-        tick(trainer.step_number)
+        yield trainer.step_number
     norms = measured.norms
     assert norms is not None  # noqa: S101 - the last step measures
     return Epoch(torch.stack(losses).mean(dim=0), norms, time.monotonic() - began_s)

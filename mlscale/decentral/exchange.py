@@ -1,7 +1,7 @@
 """Exchanges between processes: torch.distributed carries each replica's values to its neighbours.
 
 Each neighbour's message is waited for by itself, so that one who is gone costs only what it would
-have sent: its weight goes to the own value, from then on in every round.
+have sent: in every round from then on its weight goes to the own value.
 
 Shape letters: P parameters; S bytes.
 """
@@ -16,6 +16,7 @@ import torch  # noqa: TID253 - nothing imports this early
 import torch.distributed as dist  # noqa: TID253
 from torch import Tensor  # noqa: TID253
 
+from mlscale.core.errors import WorkFailed
 from mlscale.decentral.costs import all_reduce_bytes
 from mlscale.decentral.graphs.mixing import Mixing
 from mlscale.decentral.mixer import Traffic
@@ -30,16 +31,21 @@ if TYPE_CHECKING:
 BUCKET_BYTES = 8_000_000
 
 
-class LostRankError(Exception):
-    """A neighbour is gone.
+class LostRankError(WorkFailed):
+    """Another rank is gone: what its neighbours notice, and not why.
 
     Args:
-        rank: Which.
+        rank: Which; None where only that one of all is gone.
     """
 
-    def __init__(self, rank: int) -> None:
-        super().__init__(f"rank {rank} is gone")
+    def __init__(self, rank: int | None) -> None:
+        which = "another rank" if rank is None else f"rank {rank}"
+        super().__init__(f"it lost {which}")
         self.rank = rank
+
+    def __reduce__(self) -> tuple[type[LostRankError], tuple[int | None]]:  # type: ignore[override]
+        """Pickle with the rank, since it is raised in one process and reported in another."""
+        return type(self), (self.rank,)
 
 
 @dataclass(slots=True)
@@ -50,6 +56,7 @@ class _Message:
     part: slice
     work: dist.Work | None
     received: Tensor | None = None
+    is_lost: bool = False
 
 
 @dataclass(slots=True)
@@ -98,19 +105,27 @@ class ProcessMixer:
         """
         mixing = self._round_at(step)
         posted = self._post(x_P, mixing)
+        if not (posted.sent or posted.received) and mixing.self_weight(self._rank) == 1:
+            return lambda: x_P  # nobody is listened to: nothing to copy
 
         def wait() -> Tensor:
             weights = dict(mixing.row(self._rank))
-            total_P = x_P * weights.pop(self._rank, 0.0)
+            total_P = x_P * weights.get(self._rank, 0.0)
             for message in self._arrived(posted):
-                values = x_P[message.part] if message.received is None else message.received
-                total_P[message.part].add_(values, alpha=weights[message.peer])
+                if message.received is not None:
+                    total_P[message.part].add_(message.received, alpha=weights[message.peer])
+            for part, weight in self._left_behind(posted):
+                total_P[part].add_(x_P[part], alpha=weight)
             return total_P
 
         return wait
 
     def start_encoded(self, x_P: Tensor, step: int, codec: Codec) -> tuple[Tensor, Wait]:
-        """Post the exchange of encoded values; see `Mixer.start_encoded`."""
+        """Post the exchange of encoded values; see `Mixer.start_encoded`.
+
+        Raises:
+            LostRankError: When waited for: a neighbour is gone. Its copy cannot be done without.
+        """
         mixing, num_parameters = self._round_at(step), len(x_P)
         sent_S = codec.encode(x_P, codec_rng(self._seed, self._rank, step))
         own_P = codec.decode(sent_S, num_parameters).to(x_P.dtype)
@@ -118,28 +133,32 @@ class ProcessMixer:
 
         def wait() -> Tensor:
             weights = dict(mixing.row(self._rank))
-            total_P = own_P * weights.pop(self._rank, 0.0)
-            whole: dict[int, list[Tensor]] = {peer: [] for peer in weights}
-            missing = set(self.lost)
+            total_P = own_P * weights.get(self._rank, 0.0)
+            whole: dict[int, list[Tensor]] = {}
             for message in self._arrived(posted):
                 if message.received is None:
-                    missing.add(message.peer)
-                else:
-                    whole[message.peer].append(message.received)
-            for peer, weight in weights.items():
-                values_P = own_P
-                if peer not in missing:
-                    values_P = codec.decode(torch.cat(whole[peer]), num_parameters)
-                total_P.add_(values_P, alpha=weight)
+                    raise LostRankError(message.peer)
+                whole.setdefault(message.peer, []).append(message.received)
+            for peer, parts in whole.items():
+                total_P.add_(codec.decode(torch.cat(parts), num_parameters), alpha=weights[peer])
             return total_P
 
         return own_P, wait
 
     def mean(self, x_P: Tensor) -> Tensor:
-        """Return the mean over all ranks; see `Mixer.mean`."""
+        """Return the mean over all ranks; see `Mixer.mean`.
+
+        Raises:
+            LostRankError: A rank is gone.
+        """
+        if self._num_ranks == 1:
+            return x_P
         mean_P = x_P.clone()
         began_s = time.monotonic()
-        dist.all_reduce(mean_P)
+        try:
+            dist.all_reduce(mean_P)
+        except RuntimeError:
+            raise LostRankError(None) from None
         self.traffic.waited_s += time.monotonic() - began_s
         self.traffic.sent_bytes += all_reduce_bytes(x_P.nbytes, self._num_ranks)
         return mean_P.div_(self._num_ranks)
@@ -183,9 +202,25 @@ class ProcessMixer:
         began_s = time.monotonic()
         for message in (*posted.received, *posted.sent):
             if not self._wait(message):
-                message.received = None
+                message.received, message.is_lost = None, True
         self.traffic.waited_s += time.monotonic() - began_s
         return posted.received
+
+    def _left_behind(self, posted: _Posted) -> list[tuple[slice, float]]:
+        """Return the weights that go to the own value for ranks that are gone, with their parts.
+
+        Where rows sum to 1 they keep doing so. In push-sum columns do: there a rank keeps what it
+        would have sent, or values and weights would grow without end.
+        """
+        mixing = posted.mixing
+        if not any(message.is_lost for message in (*posted.received, *posted.sent)):
+            return []
+        if mixing.is_row_stochastic:
+            weights = dict(mixing.row(self._rank))
+            return [(one.part, weights[one.peer]) for one in posted.received if one.is_lost]
+        return [
+            (one.part, dict(mixing.row(one.peer))[self._rank]) for one in posted.sent if one.is_lost
+        ]
 
     def _wait(self, message: _Message) -> bool:
         if message.work is None:

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mlscale.core.checkpoints import checkpoint_steps
 from mlscale.core.config import to_dict
-from mlscale.core.engine.jobs import Failed, Job, Recorded
+from mlscale.core.engine.jobs import Failed, Job, Progressed, Recorded
 from mlscale.core.engine.local import LocalEngine
-from mlscale.core.errors import MlscaleError, UserError, WorkFailed
-from mlscale.decentral.algorithms.registry import find_algorithm
+from mlscale.core.errors import WorkFailed
 from mlscale.decentral.board import Board
+from mlscale.decentral.exchange import LostRankError
 from mlscale.decentral.observer import RankReport
+from mlscale.decentral.trainer import Diverged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mlscale.core.engine.jobs import Event
     from mlscale.core.runs import Run
+    from mlscale.decentral.config import TrainConfig
     from mlscale.decentral.observer import Observer
     from mlscale.decentral.setup import Setup
 
@@ -32,18 +35,10 @@ def train_in_processes(setup: Setup, run: Run, observer: Observer) -> None:
     """Train a process for each replica, from the last checkpoint that all have.
 
     Raises:
-        UserError: Replicas may fall out, and the algorithm needs them all.
         WorkFailed: A replica failed or is gone; the checkpoints are kept.
     """
     config = setup.config
-    if config.on_failure == "continue" and find_algorithm(config.algorithm).needs_all:
-        raise UserError(
-            f"{config.algorithm} takes means over all replicas and cannot go on without one",
-            "use --on-failure stop",
-        )
-    first = _first_epoch(run, config.gpus)
-    if first:
-        run.note(f"goes on from the checkpoint of epoch {first:,}")
+    first, loads = starting_point(run, config)
     run.rewind(first)
     with tempfile.TemporaryDirectory(prefix="mlscale-") as folder:
         layout = observer.mean_model.layout
@@ -59,6 +54,7 @@ def train_in_processes(setup: Setup, run: Run, observer: Observer) -> None:
                     "board": str(Path(folder, "board")),
                     "device": run.device,
                     "first": first,
+                    "loads": loads[rank],
                     "checkpoints": None if run.path is None else str(run.path / "checkpoints"),
                 },
             )
@@ -74,14 +70,30 @@ def train_in_processes(setup: Setup, run: Run, observer: Observer) -> None:
             _Gathering(setup, run, observer, board, first).follow(events)
 
 
-def _first_epoch(run: Run, num_ranks: int) -> int:
-    """Return the epochs that all replicas have a checkpoint of and that were logged."""
-    if run.path is None:
-        return 0
+def starting_point(run: Run, config: TrainConfig) -> tuple[int, list[int]]:
+    """Return how many epochs are done, and whose checkpoint each replica goes on from.
+
+    A checkpoint counts when all replicas have it and its epoch was logged. Replicas that a run has
+    gone on without begin again as copies of another.
+    """
+    ranks = list(range(config.gpus))
+    if run.path is None or not run.records:
+        return 0, ranks
     folder = run.path / "checkpoints"
-    kept = [set(checkpoint_steps(folder / f"rank-{rank}")) for rank in range(num_ranks)]
-    common = set.intersection(*kept)
-    return max((epoch for epoch in common if epoch <= len(run.records)), default=0)
+    logged = range(1, len(run.records) + 1)
+    kept = [set(logged).intersection(checkpoint_steps(folder / f"rank-{rank}")) for rank in ranks]
+    usable = set.intersection(*kept)
+    if not usable and config.on_failure == "continue":
+        usable = set.union(*kept)
+    if not usable:
+        run.note("begins again: there is no checkpoint of all replicas")
+        return 0, ranks
+    first = max(usable)
+    run.note(f"goes on from the checkpoint of epoch {first:,}")
+    owners = [rank for rank in ranks if first in kept[rank]]
+    for rank in set(ranks).difference(owners):
+        run.note(f"rank {rank} was lost and goes on as a copy of rank {owners[0]}")
+    return first, [rank if rank in owners else owners[0] for rank in ranks]
 
 
 class _Gathering:
@@ -93,41 +105,67 @@ class _Gathering:
         self._setup, self._run, self._observer, self._board = setup, run, observer, board
         self._epoch = first
         self._alive = set(range(setup.config.gpus))
+        self._expected = set(self._alive)  # until each has met the others
         self._reports: dict[int, dict[int, RankReport]] = {}
+        self._noticed: WorkFailed | None = None
 
     def follow(self, events: Iterator[Event]) -> None:
-        """Take in everything to the end."""
+        """Take in everything to the end.
+
+        Raises:
+            WorkFailed: A replica failed or is gone, and the others do not go on without it.
+        """
         for event in events:
+            rank = int(event.job.key.removeprefix("rank-"))
             if isinstance(event, Recorded):
-                values = dict(event.record)
-                epoch = int(values.pop("epoch"))  # type: ignore[arg-type]
-                report = RankReport(**values)  # type: ignore[arg-type]
-                self._reports.setdefault(epoch, {})[report.rank] = report
+                values: dict[str, Any] = dict(event.record)
+                epoch = values.pop("epoch")
+                self._reports.setdefault(epoch, {})[rank] = RankReport(**values)
+                self._measure()
+            elif isinstance(event, Progressed):
+                self._expected.discard(rank)
+                if rank == min(self._alive):
+                    self._show(event.values["step"])
             elif isinstance(event, Failed):
-                self._lose(event)
-            self._measure()
+                self._lose(rank, event)
+        if self._noticed is not None:
+            raise self._noticed
+
+    def _show(self, step: Any) -> None:
+        done = step / self._setup.steps_per_epoch
+        self._run.reporter.progress(done, self._setup.config.epochs, f"step {step:,}")
 
     def _measure(self) -> None:
         """Have the epochs measured that all replicas left have reported."""
-        while self._alive and self._alive <= self._reports.get(self._epoch, {}).keys():
+        while self._alive <= self._reports.get(self._epoch, {}).keys():
             reports = self._reports.pop(self._epoch)
             ranks = sorted(self._alive)
-            x_NP, norms_NK = self._board.take(self._epoch, ranks)
+            x_NP, norms_NK = self._board.take(ranks)
             self._observer.take(self._epoch, [reports[rank] for rank in ranks], x_NP, norms_NK)
             self._epoch += 1
             self._board.taken = self._epoch
 
-    def _lose(self, event: Failed) -> None:
-        rank = int(event.job.key.removeprefix("rank-"))
-        self._alive.discard(rank)
-        if self._setup.config.on_failure == "stop" or not self._alive:
-            raise _failure(rank, event.error, self._epoch)
+    def _lose(self, rank: int, event: Failed) -> None:
+        """Go on without a replica, or raise what it failed of."""
+        if isinstance(event.error, LostRankError):  # the end of the lost one itself says why
+            self._noticed = self._noticed or self._failure(rank, event)
+            return
+        others = self._alive - {rank}
+        may_go_on = self._setup.config.on_failure == "continue" and not self._expected
+        if not may_go_on or not others or isinstance(event.error, Diverged):
+            raise self._failure(rank, event)
+        self._alive = others
         self._run.note(
             f"rank {rank} is gone in epoch {self._epoch + 1}: {event.error.message}; its "
-            f"neighbours give its weight to their own, and {len(self._alive)} replicas go on"
+            f"neighbours give its weight to their own, and {len(others)} replicas go on"
         )
+        self._measure()
 
-
-def _failure(rank: int, error: MlscaleError, epochs: int) -> MlscaleError:
-    kept = f"the checkpoint of epoch {epochs:,} is kept" if epochs else "no epoch was finished"
-    return WorkFailed(f"rank {rank}: {error.message}; {kept}", error.hint)
+    def _failure(self, rank: int, event: Failed) -> WorkFailed:
+        kept, hint = "no epoch was finished", event.error.hint
+        if self._epoch and self._run.path is not None:
+            kept = f"the checkpoint of epoch {self._epoch:,} is kept"
+            hint = hint or f"go on with: mlscale runs resume {shlex.quote(str(self._run.path))}"
+        error = WorkFailed(f"rank {rank}: {event.error.message}; {kept}", hint)
+        error.worker_traceback = event.traceback
+        return error

@@ -17,44 +17,44 @@ from mlscale.core.allocator import keep_freed_memory
 from mlscale.core.checkpoints import load_checkpoint, save_checkpoint
 from mlscale.core.config import from_dict
 from mlscale.core.engine.jobs import Progress
-from mlscale.core.errors import WorkFailed
 from mlscale.decentral.board import Board
 from mlscale.decentral.config import TrainConfig
 from mlscale.decentral.epoch import train_epoch
-from mlscale.decentral.exchange import LostRankError, ProcessMixer
+from mlscale.decentral.exchange import ProcessMixer
 from mlscale.decentral.observer import RankReport
 from mlscale.decentral.replica import Replica
 from mlscale.decentral.setup import make_setup
 from mlscale.decentral.trainer import evaluate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from mlscale.core.engine.jobs import Record
     from mlscale.decentral.setup import Setup
 
-GRACE_S = 3.0
-"""Before a replica says that another one is gone: the caller should hear why from that one."""
+SIGN_EVERY_S = 0.5
+PAUSE_S = 0.01
 
 
 def train_rank(
     payload: Mapping[str, Any], finished: Sequence[Record]
-) -> Iterator[Record | Progress | None]:
-    """Train one replica and yield a report for each epoch.
+) -> Iterator[Record | Progress]:
+    """Train one replica and yield a report for each epoch, and between them how far it is.
 
     Args:
         payload: config, rank, meeting (the file that processes meet by), board, device, first
-            (the epoch to begin with) and checkpoints (the run's folder of them, or None).
+            (the epoch to begin with), loads (whose checkpoint of it) and checkpoints (the run's
+            folder of them, or None).
         finished: Not used: `first` says where to begin.
 
     Raises:
-        WorkFailed: A loss is NaN or infinite, or another replica is gone.
+        Diverged: A loss is NaN or infinite.
+        LostRankError: Another replica is gone.
     """
     config = from_dict(TrainConfig, dict(payload["config"]), where="config")
     rank, num_ranks = int(payload["rank"]), config.gpus
     setup = make_setup(config)
     keep_freed_memory()
-    yield None
     dist.init_process_group(
         "gloo",
         init_method=f"file://{payload['meeting']}",
@@ -69,40 +69,39 @@ def train_rank(
         config.seed,
         goes_on=config.on_failure == "continue",
     )
-    try:
-        yield from _train(setup, mixer, payload)
-    except LostRankError as error:
-        time.sleep(GRACE_S)
-        raise WorkFailed(f"it lost rank {error.rank}") from None
+    said_s = -SIGN_EVERY_S
+    for said in _train(setup, mixer, payload):
+        if isinstance(said, dict):
+            yield said
+        elif time.monotonic() >= said_s + SIGN_EVERY_S:
+            said_s = time.monotonic()
+            yield Progress({"step": said})
 
 
 def _train(
     setup: Setup, mixer: ProcessMixer, payload: Mapping[str, Any]
-) -> Iterator[Record | Progress | None]:
+) -> Generator[Record | int]:
+    """Yield reports, and between them the steps taken so far as often as there is time to."""
     config, task, rank = setup.config, setup.task, int(payload["rank"])
     device = str(payload["device"])
     replica = Replica(task.make_model(config.seed), task.loss, device)
     trainer = setup.trainer(replica, mixer)
     layout = replica.layout
     board = Board(Path(payload["board"]), config.gpus, layout.num_parameters, len(layout.names))
-    folder = Path(payload["checkpoints"]) / f"rank-{rank}" if payload["checkpoints"] else None
+    folder = Path(payload["checkpoints"]) if payload["checkpoints"] else None
     first = int(payload["first"])
     if folder and first:
-        trainer.load(*load_checkpoint(folder, first))
+        trainer.load(*load_checkpoint(folder / f"rank-{payload['loads']}", first))
+    yield trainer.step_number
     for epoch in range(first, config.epochs):
         batches = setup.batches(rank, epoch)
-        trained = train_epoch(
-            trainer, setup.steps_per_epoch, batches.take, setup.lr, lambda step: None
-        )
-        yield Progress({"epoch": epoch + 1})
+        trained = yield from train_epoch(trainer, setup.steps_per_epoch, batches.take, setup.lr)
         is_judged = rank in setup.judged(epoch)
         _, accuracies = evaluate(task, task.test, replica.outputs, int(is_judged), device)
-        while not board.has_place(epoch):
-            yield None
-            board.pause()
+        yield from _until_taken(board, epoch, trainer.step_number)
         if folder:
-            save_checkpoint(folder, epoch + 1, *trainer.saved())
-        board.post(rank, epoch, replica.x.detach().cpu().numpy(), trained.norms.cpu().numpy())
+            save_checkpoint(folder / f"rank-{rank}", epoch + 1, *trainer.saved())
+        board.post(rank, replica.x.detach().cpu().numpy(), trained.norms.cpu().numpy())
         report = RankReport(
             rank,
             float(trained.loss),
@@ -113,3 +112,12 @@ def _train(
         )
         mixer.traffic.sent_bytes = mixer.traffic.waited_s = 0.0
         yield {"epoch": epoch, **asdict(report)}
+    # Others may still have to read what this one sent.
+    yield from _until_taken(board, config.epochs, trainer.step_number)
+
+
+def _until_taken(board: Board, epochs: int, step: int) -> Iterator[int]:
+    """Wait until the caller has logged so many epochs, with signs of life."""
+    while board.taken < epochs:
+        yield step
+        time.sleep(PAUSE_S)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mlscale.core.seeding import derive_seed, generator
-from mlscale.decentral.algorithms.fits import check_fit
+from mlscale.decentral.algorithms.fits import check_fits, check_goes_on
 from mlscale.decentral.algorithms.registry import find_algorithm, make_algorithm
 from mlscale.decentral.config import TrainConfig
 from mlscale.decentral.lr_scaling import lr_at
@@ -149,10 +149,10 @@ def make_setup(config: TrainConfig) -> Setup:
         gamma=config.gamma,
     )
     topology = make_topology(choice, config.epochs, steps)
-    warnings = [
-        warning for _, graph in topology.stages for warning in check_fit(config.algorithm, graph)
-    ]
-    return Setup(config, task, parts, batch, steps, topology, tuple(dict.fromkeys(warnings)))
+    warnings = check_fits(config.algorithm, [graph for _, graph in topology.stages])
+    if config.on_failure == "continue":
+        check_goes_on(config.algorithm)
+    return Setup(config, task, parts, batch, steps, topology, tuple(warnings))
 
 
 def split_examples(config: TrainConfig, task: Task) -> list[NDArray[np.int64]]:

@@ -46,7 +46,7 @@ class SimulatedMixer:
     def start(self, x_NP: Tensor, step: int) -> Wait:
         """Return what multiplies; see `Mixer.start`."""
         self._count(step, x_NP[0].nbytes)
-        return lambda: self._matrix(step, x_NP.dtype) @ x_NP
+        return lambda: self._matrix(step, x_NP) @ x_NP
 
     def start_encoded(self, x_NP: Tensor, step: int, codec: Codec) -> tuple[Tensor, Wait]:
         """Encode and decode every row; see `Mixer.start_encoded`."""
@@ -54,11 +54,11 @@ class SimulatedMixer:
         q_NP = torch.stack(
             [
                 codec.decode(codec.encode(x_P, codec_rng(self._seed, rank, step)), num_parameters)
-                for rank, x_P in enumerate(x_NP)
+                for rank, x_P in enumerate(x_NP.cpu())
             ]
-        ).to(x_NP.dtype)
+        ).to(x_NP)
         self._count(step, codec.num_bytes(num_parameters))
-        return q_NP, lambda: self._matrix(step, q_NP.dtype) @ q_NP
+        return q_NP, lambda: self._matrix(step, q_NP) @ q_NP
 
     def mean(self, x_NP: Tensor) -> Tensor:
         """Return the mean row, as often as there are rows."""
@@ -68,10 +68,11 @@ class SimulatedMixer:
     def _count(self, step: int, num_bytes: int) -> None:
         self.traffic.sent_bytes += float(self._round_at(step).degrees.mean()) * num_bytes
 
-    def _matrix(self, step: int, dtype: torch.dtype) -> Tensor:
+    def _matrix(self, step: int, like: Tensor) -> Tensor:
+        """Return the matrix (N, N) of a step's round, of the dtype and on the device of another."""
         mixing = self._round_at(step)
-        if self._last is None or self._last[0] is not mixing or self._last[1].dtype != dtype:
-            self._last = mixing, _as_tensor(mixing, dtype)
+        if self._last is None or self._last[0] is not mixing or self._last[1].dtype != like.dtype:
+            self._last = mixing, _as_tensor(mixing, like.dtype).to(like.device)
         return self._last[1]
 
 

@@ -49,6 +49,10 @@ class Replicas(Protocol):
         """Return what the models keep besides parameters."""
 
 
+class Diverged(WorkFailed):
+    """A loss is NaN or infinite."""
+
+
 class Trainer:
     """Takes steps.
 
@@ -84,13 +88,14 @@ class Trainer:
             measure: Whether the norms before mixing are measured.
 
         Raises:
-            WorkFailed: A loss is NaN or infinite; the parameters are as before the step.
+            Diverged: A loss is NaN or infinite; the parameters are as before the step.
         """
         replicas, algorithm = self.replicas, self.algorithm
         algorithm.before()
-        loss = replicas.compute(x_B, y_B)
+        device = replicas.x.device
+        loss = replicas.compute(x_B.to(device), y_B.to(device))
         if not torch.isfinite(loss).all():
-            raise WorkFailed(
+            raise Diverged(
                 f"training diverged: the loss became {float(loss.max())} in step "
                 f"{algorithm.step:,}",
                 "try a lower --lr",

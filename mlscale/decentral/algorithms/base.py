@@ -32,7 +32,7 @@ class Algorithm:
     summary: ClassVar[str]
     """One line for listings."""
     needs_all: ClassVar[bool] = False
-    """Whether every replica must take part in some steps, so that none may fall out."""
+    """Whether none may fall out: a step takes the mean of all, or its state counts on them."""
     own_momentum: ClassVar[bool] = False
     """Whether it has a momentum of its own, so that the optimizer must be plain SGD."""
     vectors_per_step: ClassVar[float] = 1.0

@@ -30,6 +30,7 @@ class Choco(Algorithm):
     """
 
     summary: ClassVar[str] = "compressed differences with error feedback (CHOCO-SGD)"
+    needs_all: ClassVar[bool] = True
 
     def __init__(self, x: Tensor, mixer: Mixer, codec: Codec) -> None:
         super().__init__(x, mixer)

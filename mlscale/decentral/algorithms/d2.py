@@ -22,6 +22,7 @@ class D2(Algorithm):
     """
 
     summary: ClassVar[str] = "for replicas with different data, symmetric graphs (D2)"
+    needs_all: ClassVar[bool] = True
 
     def __init__(self, x: Tensor, mixer: Mixer) -> None:
         super().__init__(x, mixer)

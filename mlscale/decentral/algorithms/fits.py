@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlscale.core.errors import UserError
+from mlscale.decentral.algorithms.registry import ALGORITHMS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from mlscale.decentral.graphs.mixing import Graph, Mixing
 
@@ -18,6 +19,45 @@ GRAPHLESS = {"local", "diloco", "allreduce"}
 D2_SMALLEST = -1 / 3
 CLOSE = 1e-9
 MANY_ROUNDS = 64
+
+
+def check_fits(algorithm: str, graphs: Sequence[Graph]) -> list[str]:
+    """Refuse graphs that do not fit an algorithm when a training goes from one to the next.
+
+    Args:
+        algorithm: As in `ALGORITHMS`.
+        graphs: One after another.
+
+    Returns:
+        Warnings, none twice.
+
+    Raises:
+        UserError: They do not fit; the hint says what would.
+    """
+    if algorithm == "choco" and len(graphs) > 1:
+        raise UserError(
+            "choco needs the same neighbours in every step, and the graph changes with the epochs",
+            "choose a graph of one round, as exp or ring",
+        )
+    warnings = [warning for graph in graphs for warning in check_fit(algorithm, graph)]
+    return list(dict.fromkeys(warnings))
+
+
+def check_goes_on(algorithm: str) -> None:
+    """Refuse an algorithm that cannot go on when a replica is gone.
+
+    D2, gradient tracking and CHOCO-SGD keep sums whose parts cancel only as long as all are there:
+    the others would drift for ever.
+
+    Raises:
+        UserError: It cannot.
+    """
+    if ALGORITHMS[algorithm].needs_all:
+        can = [name for name, kind in ALGORITHMS.items() if not kind.needs_all]
+        raise UserError(
+            f"{algorithm} cannot go on when a replica is gone: it counts on all of them",
+            f"use --on-failure stop, or one of {', '.join(can)}",
+        )
 
 
 def check_fit(algorithm: str, graph: Graph) -> list[str]:

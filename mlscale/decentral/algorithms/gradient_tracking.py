@@ -21,6 +21,7 @@ class GradientTracking(Algorithm):
     """
 
     summary: ClassVar[str] = "replicas follow an estimate of the mean gradient"
+    needs_all: ClassVar[bool] = True
     vectors_per_step: ClassVar[float] = 2.0
 
     def __init__(self, x: Tensor, mixer: Mixer) -> None:
