@@ -54,33 +54,31 @@ def final(path: Path) -> tuple[list[dict], dict, dict]:
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-@pytest.mark.parametrize(("lanes", "n_step", "head"), [(1, 1, "plain"), (3, 2, "duelling")])
+@pytest.mark.parametrize(
+    ("lanes", "n_step", "head", "replay"),
+    [
+        (1, 1, "plain", "uniform"),
+        (3, 2, "duelling", "uniform"),
+        (1, 1, "duelling", "prioritised"),
+        (3, 2, "plain", "prioritised"),
+    ],
+)
 def test_half_and_the_rest_is_the_whole(
-    agent: str, lanes: int, n_step: int, head: Any, tmp_path: Path
+    agent: str, lanes: int, n_step: int, head: Any, replay: Any, tmp_path: Path
 ) -> None:
     part, whole = tmp_path / "part", tmp_path / "whole"
-    changes: dict[str, Any] = {
-        "lanes": lanes,
-        "learn": LearnConfig(hidden=(8,), batch=16, replay_steps=90, n_step=n_step, head=head),
-    }
-    go(config(agent, 210, **changes), part)
-    go(config(agent, 420, **changes), part)
-    go(config(agent, 420, **changes), whole)
-    assert final(part) == final(whole)
-
-
-@pytest.mark.parametrize(("lanes", "n_step"), [(1, 1), (3, 2)])
-def test_half_and_the_rest_is_the_whole_by_priority(
-    lanes: int, n_step: int, tmp_path: Path
-) -> None:
-    part, whole = tmp_path / "part", tmp_path / "whole"
-    learn = LearnConfig(hidden=(8,), batch=16, replay_steps=90, n_step=n_step, replay="prioritised")
+    learn = LearnConfig(
+        hidden=(8,), batch=16, replay_steps=90, n_step=n_step, head=head, replay=replay
+    )
     changes: dict[str, Any] = {"lanes": lanes, "learn": learn}
-    go(config("dqn", 210, **changes), part)
-    go(config("dqn", 420, **changes), part)
-    go(config("dqn", 420, **changes), whole)
+    go(config(agent, 120, **changes), part)
+    _, tensors, state = final(part)
+    assert state["experience"]["replay"]["added"] > len(tensors["replay/r_t"])  # it has wrapped
+    go(config(agent, 240, **changes), part)
+    go(config(agent, 240, **changes), whole)
     assert final(part) == final(whole)
-    assert len(set(final(whole)[1]["priorities"])) > 16
+    if replay == "prioritised":
+        assert len(set(final(whole)[1]["priorities"])) > 16
 
 
 def test_a_killed_run_goes_on_from_its_checkpoint_to_the_same_end(

@@ -55,16 +55,29 @@ def assert_same(one: tuple[Any, Any, list[Any]], other: tuple[Any, Any, list[Any
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("agent", ["dqn", "dqn_mbe", "dqn_rnd"])
+@pytest.mark.parametrize(
+    ("agent", "memory"),
+    [
+        ("dqn", {}),
+        ("dqn_mbe", {}),
+        ("dqn_rnd", {}),
+        ("dqn_rnd", {"head": "duelling", "replay": "prioritised", "n_step": 3}),
+    ],
+)
 def test_a_resumed_training_equals_an_unbroken_one(
-    agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    agent: str, memory: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(emulators, "STRETCH_STEPS", 40)
-    unbroken = trained(tmp_path / "unbroken", config(agent))
-    halves = config(agent, frames=800)
-    trained(tmp_path / "halves", halves)
+    whole = config(agent)
+    learn = dataclasses.replace(whole.learn, replay_steps=96, **memory)
+    whole = dataclasses.replace(whole, learn=learn)
+    unbroken = trained(tmp_path / "unbroken", whole)
+    halves = dataclasses.replace(whole, frames=800)
+    tensors, _, _ = trained(tmp_path / "halves", halves)
     assert checkpoint_steps(tmp_path / "halves" / "checkpoints") == [200]
-    assert_same(trained(tmp_path / "halves", config(agent)), unbroken)
+    ring = FrameReplay(learn.replay_steps, whole.lanes, n_step=learn.n_step)
+    assert len(tensors["actions"]) > ring.num_rows  # it has wrapped
+    assert_same(trained(tmp_path / "halves", whole), unbroken)
 
 
 @pytest.mark.slow
