@@ -6,10 +6,12 @@ import typer
 
 from mlscale.cli.execute import execute
 from mlscale.cli.options import Common, takes
+from mlscale.decentral.bench_config import BenchConfig
 from mlscale.decentral.config import TrainConfig
 from mlscale.decentral.graphs_config import GraphsConfig
 from mlscale.decentral.plan_config import PlanConfig
-from mlscale.decentral.presets import TRAIN_PRESETS
+from mlscale.decentral.presets import BENCH_PRESETS, TRAIN_PRESETS
+from mlscale.decentral.report_config import ReportConfig
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -23,6 +25,20 @@ app = typer.Typer(
 def train(config: TrainConfig, common: Common) -> None:
     """Train replicas that average with their neighbours."""
     execute("decentral.train", config, common, name=f"{config.algorithm}-{config.graph}")
+
+
+@app.command("bench")
+@takes(BenchConfig, BENCH_PRESETS)
+def bench(config: BenchConfig, common: Common) -> None:
+    """Train on many graphs with many seeds and set them beside all-reduce."""
+    execute("decentral.bench", config, common, name=config.task)
+
+
+@app.command("report")
+@takes(ReportConfig)
+def report(config: ReportConfig, common: Common) -> None:
+    """Set stored benchmarks and trainings side by side in a new report."""
+    execute("decentral.report", config, common, name=config.runs[0].name)
 
 
 @app.command("graphs")

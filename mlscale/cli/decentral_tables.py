@@ -35,6 +35,71 @@ def draw_train(document: Document, console: Console) -> None:
     )
 
 
+def draw_bench(document: Document, console: Console) -> None:
+    """Draw the graphs of each number of replicas side by side, and what was found."""
+    tables = document["tables"]
+    rows = tables.get("cells", [])
+    keys = list(dict.fromkeys((row["variant"], row["n"]) for row in rows))
+    for variant, num_ranks in keys:
+        own = [row for row in rows if (row["variant"], row["n"]) == (variant, num_ranks)]
+        algorithms = {row["algorithm"] for row in own} - {"allreduce"}
+        first = f"n = {num_ranks}" + (f", {variant}" if variant else "")
+        table = _table(first, *BENCH_TITLES, right=BENCH_TITLES)
+        for row in own:
+            name = row["label"].removesuffix(f", {variant}") if variant else row["label"]
+            if len(algorithms) > 1 and row["graph"]:
+                name = f"{row['algorithm']} {name}"
+            table.add_row(name, *_compared(row))
+        console.print(table)
+        console.print()
+    for entry in tables.get("verdict", []):
+        where = [f"n = {entry['n']}", entry["algorithm"], entry["variant"]]
+        for sentence in entry["sentences"].values():
+            console.print(f"{', '.join(filter(None, where))}: {sentence}")
+    if rows:
+        console.print()
+        console.print(
+            "links: the most others that one hears in a step; apart: mean squared distance"
+        )
+        console.print("from the mean; gini: of tensor norms; MB: sent by a replica in a step")
+        console.print("[ ]: 95 % over seeds; less all-reduce: percentage points, paired by seed")
+
+
+BENCH_TITLES = ("links", "accuracy, %", "less all-reduce", "apart", "gini", "MB")
+
+
+def _compared(row: dict[str, Any]) -> list[str]:
+    """Return the cells of one graph in the table of a benchmark."""
+    seeds = len(row["seeds"])
+    if row["accuracy"] is None:
+        return ["", "diverged" if row["diverged"] else "unfinished", "", "", "", ""]
+    accuracy = _percents(row["accuracy"], "")
+    if row["diverged"]:
+        accuracy += f", {seeds} of {seeds + len(row['diverged'])}"
+    return [
+        "-" if row["neighbours"] is None else f"{row['neighbours']['mean']:.3g}",
+        accuracy,
+        "" if row["difference"] is None else _percents(row["difference"], "+"),
+        *(_short(row[name], factor) for name, factor in SHORT.items()),
+    ]
+
+
+SHORT = {"disagreement": 1.0, "gini": 1.0, "sent_bytes_per_step": 1e-6}
+
+
+def _short(summary: dict[str, Any] | None, factor: float) -> str:
+    value = 0.0 if summary is None else factor * summary["mean"]
+    return "-" if summary is None else "0" if abs(value) < TINY else f"{value:.2g}"
+
+
+def _percents(summary: dict[str, Any], sign: str) -> str:
+    mean, ci95 = (round(100 * summary["mean"], 1) + 0.0), summary["ci95"]
+    if ci95 is None:
+        return f"{mean:{sign}.1f}"
+    low, high = (round(100 * end, 1) + 0.0 for end in ci95)
+    return f"{mean:{sign}.1f} [{low:{sign}.1f}, {high:{sign}.1f}]"
+
+
 def draw_plan(document: Document, console: Console) -> None:
     """Draw the costs of a step at each number of ranks, and what they mean."""
     protocol = document["protocol"]

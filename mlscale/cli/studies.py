@@ -135,6 +135,18 @@ STUDIES = (
         render="mlscale.cli.decentral_tables:draw_train",
     ),
     Study(
+        name="decentral.bench",
+        config="mlscale.decentral.bench_config:BenchConfig",
+        run="mlscale.decentral.bench:run",
+        render="mlscale.cli.decentral_tables:draw_bench",
+    ),
+    Study(
+        name="decentral.report",
+        config="mlscale.decentral.report_config:ReportConfig",
+        run="mlscale.decentral.report:run",
+        render="mlscale.cli.decentral_tables:draw_bench",
+    ),
+    Study(
         name="decentral.graphs",
         config="mlscale.decentral.graphs_config:GraphsConfig",
         run="mlscale.decentral.listing:run",

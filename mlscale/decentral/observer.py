@@ -96,24 +96,30 @@ class Observer:
             "local_accuracy": float(np.mean(accuracies)) if accuracies else None,
             "local_accuracy_min": min(accuracies, default=None),
             "local_accuracy_max": max(accuracies, default=None),
-            "disagreement": disagreement(x_NP),
-            **{
-                name: float(np.mean(measure(norms_NK.astype(np.float64))))
-                for name, measure in MEASURES.items()
-            },
+            **self._apart(x_NP, norms_NK),
             "neighbours": int(mixing.degrees.max()),
             "replicas": len(reports),
             "sent_bytes_per_step": float(np.mean([r.sent_bytes for r in reports])) / steps,
             "waited_s": float(np.mean([report.waited_s for report in reports])),
             "seconds": max(report.seconds for report in reports),
         }
-        record |= setup.task.derived(loss) | self.more(norms_NK)
+        record |= setup.task.derived(loss)
         self._run.log(record)
         self._show(record)
         return record
 
-    def more(self, norms_NK: NDArray[np.float32]) -> dict[str, float]:
-        """Return further numbers of an epoch for its record."""
+    def _apart(self, x_NP: NDArray[np.float32], norms_NK: NDArray[np.float32]) -> dict[str, float]:
+        """Return how far apart replicas are."""
+        norms = norms_NK.astype(np.float64)
+        with np.errstate(invalid="ignore", over="ignore"):  # of replicas about to diverge
+            return {
+                "disagreement": disagreement(x_NP),
+                **{name: float(np.mean(measure(norms))) for name, measure in MEASURES.items()},
+                **self.by_tensor(norms),
+            }
+
+    def by_tensor(self, norms_NK: NDArray[np.float64]) -> dict[str, float]:
+        """Return measures of single tensors for the record of an epoch: none."""
         return {}
 
     def _show(self, record: dict[str, Any]) -> None:

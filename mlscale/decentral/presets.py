@@ -1,9 +1,10 @@
-"""Named settings of `mlscale decentral train`."""
+"""Named settings of `mlscale decentral train` and `bench`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mlscale.decentral.bench_config import BenchConfig
 from mlscale.decentral.config import TrainConfig
 
 if TYPE_CHECKING:
@@ -16,3 +17,13 @@ def tiny() -> TrainConfig:
 
 
 TRAIN_PRESETS: dict[str, Callable[[], TrainConfig]] = {"tiny": tiny}
+
+
+def tiny_bench() -> BenchConfig:
+    """Return a benchmark that ends in seconds."""
+    return BenchConfig(
+        graphs=("complete", "ring", "ada"), n=(4,), seeds=3, epochs=3, batch=32, max_train=256
+    )
+
+
+BENCH_PRESETS: dict[str, Callable[[], BenchConfig]] = {"tiny": tiny_bench}
