@@ -73,8 +73,8 @@ def train_in_processes(setup: Setup, run: Run, observer: Observer) -> None:
 def starting_point(run: Run, config: TrainConfig) -> tuple[int, list[int]]:
     """Return how many epochs are done, and whose checkpoint each replica goes on from.
 
-    A checkpoint counts when all replicas have it and its epoch was logged. Replicas that a run has
-    gone on without begin again as copies of another.
+    A checkpoint counts when its epoch was logged and all replicas have it. A replica that the run
+    had gone on without has none so late, and begins again as a copy of another.
     """
     ranks = list(range(config.gpus))
     if run.path is None or not run.records:
@@ -82,11 +82,9 @@ def starting_point(run: Run, config: TrainConfig) -> tuple[int, list[int]]:
     folder = run.path / "checkpoints"
     logged = range(1, len(run.records) + 1)
     kept = [set(logged).intersection(checkpoint_steps(folder / f"rank-{rank}")) for rank in ranks]
-    usable = set.intersection(*kept)
-    if not usable and config.on_failure == "continue":
-        usable = set.union(*kept)
+    usable = set.intersection(*kept) or set.union(*kept)
     if not usable:
-        run.note("begins again: there is no checkpoint of all replicas")
+        run.note("begins again: there is no checkpoint")
         return 0, ranks
     first = max(usable)
     run.note(f"goes on from the checkpoint of epoch {first:,}")
