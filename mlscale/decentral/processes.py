@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
     from mlscale.decentral.setup import Setup
 
 WORK = "mlscale.decentral.rank:train_rank"
-PRELOAD = ("torch._dynamo", "torch.optim")  # what the first step of an optimizer imports
+FIRST_STEP = ("torch._dynamo", "torch.optim")
+"""What the first step of an optimizer imports."""
+READERS = ("sklearn.datasets", "PIL.Image")
+"""What a task may import to read its examples: seconds, and the same in every process."""
 
 
 def train_in_processes(setup: Setup, run: Run, observer: Observer) -> None:
@@ -64,7 +68,7 @@ def train_in_processes(setup: Setup, run: Run, observer: Observer) -> None:
             num_workers=config.gpus,
             max_attempts=1,
             silence_limit_s=config.silence_limit_s,
-            preload=PRELOAD,
+            preload=(*FIRST_STEP, *(name for name in READERS if name in sys.modules)),
         )
         with contextlib.closing(engine.run(WORK, jobs, {})) as events:
             _Gathering(setup, run, observer, board, first).follow(events)
