@@ -8,12 +8,14 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from mlscale.cli.follow import follow
 from mlscale.cli.render import TerminalReporter, make_console, print_document
 from mlscale.cli.studies import find_study, load
 from mlscale.core.errors import Interrupted, MlscaleError, UserError
 from mlscale.core.results import Result
 from mlscale.core.runs import Run, open_run
 from mlscale.core.tensorboard import TensorBoard, check_tensorboard
+from mlscale.core.torchrun import follows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +40,9 @@ def execute(study_name: str, config: Any, common: Common, *, name: str = "run") 
         MlscaleError: The study's own failure, after its result was written.
     """
     study = find_study(study_name)
+    if study.leads and follows():
+        follow(study, config)
+        return
     reporter = TerminalReporter(quiet=common.quiet, plain=common.json)
     run = _open(study, config, common, name, reporter)
     try:

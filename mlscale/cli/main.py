@@ -6,6 +6,7 @@ import io
 import os
 import re
 import sys
+import time
 import traceback
 from typing import Annotated, Any, TextIO
 
@@ -16,8 +17,9 @@ import mlscale
 from mlscale.cli import atari, decentral, doctor, rl, runs
 from mlscale.cli.options import setting_without_flag
 from mlscale.cli.render import print_error
-from mlscale.core.errors import MlscaleError, nearest
+from mlscale.core.errors import MlscaleError, UserError, nearest
 from mlscale.core.files import NO_ROOM
+from mlscale.core.torchrun import LEADS_FIRST_S, follows
 
 READER_GONE = 128 + 13  # what a shell reports of a program that SIGPIPE ended
 
@@ -109,6 +111,9 @@ def _unforeseen(error: Exception, *, debug: bool) -> int:
 
 
 def _fail(message: str, hint: str | None, code: int, *, debug: bool) -> int:
+    if rank := follows():
+        time.sleep(LEADS_FIRST_S if code == UserError.exit_code else 0)
+        message = f"rank {rank}: {message}"
     if debug:
         traceback.print_exc()
         sys.stderr.write(getattr(sys.exception(), "worker_traceback", ""))

@@ -1,7 +1,7 @@
 """`@takes(Config)`: a frozen dataclass becomes a command's flags, presets and --config file.
 
-Precedence: defaults < `--preset` < `--config FILE.json` < flags. Every flag's default is
-"not given", so that what the user typed is told apart from what the dataclass says.
+Precedence: defaults < `--preset` < surroundings < `--config FILE.json` < flags. Every flag's
+default is "not given", so that what the user typed is told apart from what the dataclass says.
 """
 
 from __future__ import annotations
@@ -130,6 +130,7 @@ def resolve(
                 "preset", preset, presets, listing=f"presets: {', '.join(sorted(presets))}"
             )
         _merge(values, to_dict(presets[preset]()))
+    values |= _found(config_type)
     if file is not None:
         _merge(values, _read_config(file), where=f"{file}: ")
     flags: dict[str, Any] = {}
@@ -146,6 +147,17 @@ def resolve(
             shown = _metavar(field) if field.metadata.get("argument") else flag_name(field.name)
             raise UserError(f"{shown} is required", str(field.metadata["help"]))
     return from_dict(config_type, values, where=str(file) if file else "settings")
+
+
+def _found(config_type: type[DataclassInstance]) -> dict[str, Any]:
+    """Return the values that the surroundings settle, as torchrun the number of processes."""
+    finders = {
+        field.name: field.metadata["found"]
+        for field in dataclasses.fields(config_type)
+        if field.metadata.get("found")
+    }
+    found = {name: find() for name, find in finders.items()}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _nested_defaults(config_type: type[DataclassInstance]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ class Study:
         run: "module:function" taking (config, run) and returning a Result.
         render: "module:function" taking (document, console) and drawing the result.
         keeps_run: Whether it writes a run directory when no --out is given.
+        leads: Whether processes that torchrun starts share one run, which rank 0 leads.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Study:
     run: str
     render: str
     keeps_run: bool = True
+    leads: bool = False
 
 
 def load(reference: str) -> Any:
@@ -133,6 +135,7 @@ STUDIES = (
         config="mlscale.decentral.config:TrainConfig",
         run="mlscale.decentral.train:run",
         render="mlscale.cli.decentral_tables:draw_train",
+        leads=True,
     ),
     Study(
         name="decentral.bench",

@@ -20,6 +20,8 @@ from typing import Any, Literal, TypeVar
 from mlscale.core.errors import UserError, nearest
 
 if typing.TYPE_CHECKING:
+    from collections.abc import Callable
+
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
@@ -38,6 +40,7 @@ def opt(
     metavar: str | None = None,
     may_change: bool = False,
     flag: bool = True,
+    found: Callable[[], Any] | None = None,
 ) -> Any:
     """Declare a configuration field.
 
@@ -51,6 +54,8 @@ def opt(
         metavar: What `--help` shows in place of the value.
         may_change: Whether a resumed run may have another value: budgets, devices, workers.
         flag: Whether the command line offers it; what it does not is set by presets and --config.
+        found: Returns the value where the surroundings have one, or None; presets give way to it,
+            what the user sets does not.
     """
     metadata = {
         "help": help,
@@ -61,6 +66,7 @@ def opt(
         "metavar": metavar,
         "may_change": may_change,
         "flag": flag,
+        "found": found,
     }
     return dataclasses.field(default=default, metadata=metadata)
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from mlscale.core.config import BadValue, Seeded, check_fields, opt
 from mlscale.core.devices import check_device_name
+from mlscale.core.torchrun import torchrun_size
 from mlscale.decentral.graphs.names import FormName, WeightsName
 from mlscale.decentral.lr_scaling import LrRule
 
@@ -95,7 +96,9 @@ class TrainConfig(Recipe):
     weights: WeightsName = opt("default", help="Rule of the graph's weights.")
     form: FormName = opt("plain", help="Matrices W, or lazy: (I + W) / 2.")
     algorithm: AlgorithmName = opt("atc", help="How replicas descend and mix.")
-    gpus: int = opt(8, help="Replicas: one per GPU; CPU processes without any.", ge=1)
+    gpus: int = opt(
+        8, help="Replicas: one per GPU; CPU processes without any.", ge=1, found=torchrun_size
+    )
     engine: EngineName = opt("processes", help="Processes, or all replicas in this one.")
     on_failure: Literal["stop", "continue"] = opt(
         "stop", help="When a replica's process ends: stop, or go on without it.", may_change=True

@@ -19,12 +19,10 @@ from mlscale.core.config import from_dict
 from mlscale.core.engine.jobs import Progress
 from mlscale.decentral.board import Board
 from mlscale.decentral.config import TrainConfig
-from mlscale.decentral.epoch import train_epoch
 from mlscale.decentral.exchange import ProcessMixer
-from mlscale.decentral.observer import RankReport
 from mlscale.decentral.replica import Replica
+from mlscale.decentral.replica_epochs import replica_epochs
 from mlscale.decentral.setup import make_setup
-from mlscale.decentral.trainer import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -93,25 +91,15 @@ def _train(
     if folder and first:
         trainer.load(*load_checkpoint(folder / f"rank-{payload['loads']}", first))
     yield trainer.step_number
-    for epoch in range(first, config.epochs):
-        batches = setup.batches(rank, epoch)
-        trained = yield from train_epoch(trainer, setup.steps_per_epoch, batches.take, setup.lr)
-        is_judged = rank in setup.judged(epoch)
-        _, accuracies = evaluate(task, task.test, replica.outputs, int(is_judged), device)
-        yield from _until_taken(board, epoch, trainer.step_number)
+    for said in replica_epochs(setup, rank, replica, trainer, mixer, first):
+        if isinstance(said, int):
+            yield said
+            continue
+        yield from _until_taken(board, said.epoch, trainer.step_number)
         if folder:
-            save_checkpoint(folder / f"rank-{rank}", epoch + 1, *trainer.saved())
-        board.post(rank, replica.x.detach().cpu().numpy(), trained.norms.cpu().numpy())
-        report = RankReport(
-            rank,
-            float(trained.loss),
-            accuracies[0] if is_judged else None,
-            mixer.traffic.sent_bytes,
-            mixer.traffic.waited_s,
-            trained.seconds,
-        )
-        mixer.traffic.sent_bytes = mixer.traffic.waited_s = 0.0
-        yield {"epoch": epoch, **asdict(report)}
+            save_checkpoint(folder / f"rank-{rank}", said.epoch + 1, *trainer.saved())
+        board.post(rank, replica.x.detach().cpu().numpy(), said.norms_K.cpu().numpy())
+        yield {"epoch": said.epoch, **asdict(said.report)}
     # Others may still have to read what this one sent.
     yield from _until_taken(board, config.epochs, trainer.step_number)
 

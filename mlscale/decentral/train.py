@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from mlscale.core.devices import resolve_device
 from mlscale.core.errors import UserError, WorkFailed
 from mlscale.core.results import Metric, Result
+from mlscale.core.torchrun import torchrun_world
 from mlscale.decentral.observer import Observer
 from mlscale.decentral.processes import train_in_processes
 from mlscale.decentral.setup import make_setup
 from mlscale.decentral.simulate import simulate
+from mlscale.decentral.together import check_world, joined, own_device
+from mlscale.decentral.train_together import train_together
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mlscale.core.results import Status
     from mlscale.core.runs import Run
     from mlscale.decentral.config import TrainConfig
     from mlscale.decentral.setup import Setup
 
-ENGINES = {"processes": train_in_processes, "simulate": simulate}
+    Engine = Callable[[Setup, Run, Observer], None]
+
+ENGINES: dict[str, Engine] = {"processes": train_in_processes, "simulate": simulate}
 REPORTED = {
     "accuracy": "share of test targets, mean model",
     "local_accuracy": "share of test targets, mean of replicas",
@@ -40,7 +48,17 @@ def run(config: TrainConfig, run: Run) -> Result:
     import torch
 
     torch.set_num_threads(1)
-    run.device = choose_device(config)
+    world = torchrun_world()
+    if world is None:
+        run.device = choose_device(config)
+        return _train(config, run, ENGINES[config.engine])
+    check_world(config, world)
+    run.device = own_device(config, world)
+    with joined(world, run.device, config.silence_limit_s) as store:
+        return _train(config, run, functools.partial(train_together, world=world, store=store))
+
+
+def _train(config: TrainConfig, run: Run, engine: Engine) -> Result:
     setup = make_setup(config)
     for warning in setup.warnings:
         run.note(warning)
@@ -54,7 +72,7 @@ def run(config: TrainConfig, run: Run) -> Result:
         )
     observer = Observer(setup, run, run.device)
     try:
-        ENGINES[config.engine](setup, run, observer)
+        engine(setup, run, observer)
     except WorkFailed as error:
         error.partial = result_of(setup, run, "failed")
         raise

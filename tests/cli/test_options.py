@@ -30,6 +30,9 @@ class Optim:
         check_fields(self)
 
 
+SURROUNDINGS: dict[str, int] = {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config(Seeded):
     file: Path = opt(help="A table.", argument=True)
@@ -40,6 +43,7 @@ class Config(Seeded):
     fast: bool = opt(False, help="Hurry.")
     kind: Literal["saber", "nature"] = opt("saber", help="A kind.")
     power: Literal[1, 2] = opt(1, help="A power.")
+    num_ranks: int = opt(1, help="Ranks.", found=lambda: SURROUNDINGS.get("num_ranks"))
     widths: tuple[int, ...] = opt((8, 16), help="Widths.", ge=1)
     names: tuple[str, ...] | None = opt(None, help="Names.")
     where: Path = opt(Path("here"), help="A path.")
@@ -137,6 +141,19 @@ def test_precedence_is_defaults_preset_file_flags(call: Call, tmp_path: Path) ->
         optim=Optim(lr=0.7, weight_decay=0.9, nesterov=False),  # each from another
         cap=None,  # default
     )
+
+
+def test_surroundings_come_between_presets_and_what_the_user_sets(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SURROUNDINGS, "num_ranks", 4)
+    _, (config, _), _ = call("--preset", "tiny")
+    assert config == dataclasses.replace(PRESETS["tiny"](), num_ranks=4)
+    (tmp_path / "c.json").write_text('{"num_ranks": 3}')
+    _, (config, _), _ = call("--preset", "tiny", "--config", str(tmp_path / "c.json"))
+    assert config.num_ranks == 3
+    _, (config, _), _ = call("--preset", "tiny", "--num-ranks", "2")
+    assert config.num_ranks == 2
 
 
 def test_a_run_replays_from_its_config_alone(call: Call, tmp_path: Path) -> None:
