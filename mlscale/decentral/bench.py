@@ -22,7 +22,6 @@ from mlscale.core.errors import UserError, WorkFailed
 from mlscale.core.seeding import derive_seed
 from mlscale.decentral.bench_cells import make_cells, scale_at
 from mlscale.decentral.bench_outcome import outcome
-from mlscale.decentral.processes import PRELOAD
 from mlscale.decentral.trainings import trainings_of
 
 if TYPE_CHECKING:
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
     from mlscale.decentral.bench_config import BenchConfig
 
 WORK = "mlscale.decentral.bench_job:train_job"
+PRELOAD = ("torch._dynamo", "torch.optim", "sklearn.datasets")
+"""What the first step of an optimizer imports, and what the default task reads."""
 UNFINISHED = "unfinished"
 """Folder of the checkpoints of trainings under way."""
 NAMES = ("algorithm", "graph", "n", "seed")

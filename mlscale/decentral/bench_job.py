@@ -11,6 +11,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from mlscale.core.allocator import keep_freed_memory
 from mlscale.core.config import from_dict
 from mlscale.core.engine.jobs import Progress, Record
 from mlscale.core.errors import WorkFailed
@@ -90,6 +91,7 @@ def train(config: TrainConfig, run: Run) -> None:
     import torch
 
     torch.set_num_threads(1)  # the same sums whatever the engine's threads
+    keep_freed_memory()
     run.device = choose_device(config)
     setup = make_setup(config)
     ENGINES[config.engine](setup, run, TensorObserver(setup, run, run.device))

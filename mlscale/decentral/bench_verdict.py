@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mlscale.decentral.bench_config import ADA
-from mlscale.decentral.bench_summary import baseline_of, difference, groups
+from mlscale.decentral.bench_summary import FEWEST_GRAPHS, baseline_of, difference, groups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ def verdicts(
         baseline = baseline_of(variant, n, rows)
         sentences = {
             "connections": _connections(own, rhos.get("neighbours"), how),
-            "dispersion": _dispersion(rhos.get("gini")),
+            "dispersion": _dispersion(own, rhos.get("gini")),
             "all-reduce": _against_baseline(own),
             ADA: _ada(own, baseline, how),
             "diverged": _diverged(rows, variant, n, algorithm),
@@ -92,7 +92,7 @@ def _points_of(found: Row) -> str:
 
 def _connections(own: Sequence[Row], rho: Row | None, how: Bootstrap) -> str:
     if rho is None:
-        return ""
+        return _no_rank(own, "connections")
     words = {
         1: "More connections went with better accuracy",
         -1: "More connections went with worse accuracy",
@@ -112,9 +112,15 @@ def _linked(row: Row) -> str:
     return f"{row['label']} (connections: {row['neighbours']['mean']:.3g})"
 
 
-def _dispersion(rho: Row | None) -> str:
-    if rho is None:
+def _no_rank(own: Sequence[Row], measure: str) -> str:
+    if len(own) < FEWEST_GRAPHS:
         return ""
+    return f"No rank correlation: accuracy or {measure} were the same on all graphs."
+
+
+def _dispersion(own: Sequence[Row], rho: Row | None) -> str:
+    if rho is None:
+        return _no_rank(own, "dispersion")
     words = {
         1: "Accuracy was better where replicas' norms differed more",
         -1: "Accuracy was worse where replicas' norms differed more",

@@ -22,7 +22,13 @@ TRAIN_PRESETS: dict[str, Callable[[], TrainConfig]] = {"tiny": tiny}
 def tiny_bench() -> BenchConfig:
     """Return a benchmark that ends in seconds."""
     return BenchConfig(
-        graphs=("complete", "ring", "ada"), n=(4,), seeds=3, epochs=3, batch=32, max_train=256
+        graphs=("complete", "ring", "ada"),
+        n=(4,),
+        seeds=3,
+        epochs=4,
+        batch=8,
+        lr=0.2,
+        max_train=256,
     )
 
 
