@@ -56,7 +56,7 @@ def train_in_processes(setup: Setup, run: Run, observer: Observer) -> None:
                     "rank": rank,
                     "meeting": str(Path(folder, "meeting")),
                     "board": str(Path(folder, "board")),
-                    "device": run.device,
+                    "device": "cpu" if run.device == "cpu" else f"cuda:{rank}",
                     "first": first,
                     "loads": loads[rank],
                     "checkpoints": None if run.path is None else str(run.path / "checkpoints"),

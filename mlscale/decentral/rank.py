@@ -11,6 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch  # noqa: TID253 - nothing imports this early
 import torch.distributed as dist  # noqa: TID253
 
 from mlscale.core.allocator import keep_freed_memory
@@ -20,6 +21,7 @@ from mlscale.core.engine.jobs import Progress
 from mlscale.decentral.board import Board
 from mlscale.decentral.config import TrainConfig
 from mlscale.decentral.exchange import ProcessMixer
+from mlscale.decentral.group import make_mixer
 from mlscale.decentral.replica import Replica
 from mlscale.decentral.replica_epochs import replica_epochs
 from mlscale.decentral.setup import make_setup
@@ -53,20 +55,20 @@ def train_rank(
     rank, num_ranks = int(payload["rank"]), config.gpus
     setup = make_setup(config)
     keep_freed_memory()
+    device = torch.device(payload["device"])
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
     dist.init_process_group(
-        "gloo",
+        "gloo" if device.type == "cpu" else "cpu:gloo,cuda:nccl",
         init_method=f"file://{payload['meeting']}",
         rank=rank,
         world_size=num_ranks,
         timeout=timedelta(seconds=config.silence_limit_s),
     )
-    mixer = ProcessMixer(
-        rank,
-        num_ranks,
-        setup.round_at,
-        config.seed,
-        goes_on=config.on_failure == "continue",
-    )
+    if config.on_failure == "continue":
+        mixer = ProcessMixer(rank, num_ranks, setup.round_at, config.seed, goes_on=True)
+    else:
+        mixer = make_mixer(device, rank, num_ranks, setup.round_at, seed=config.seed)
     said_s = -SIGN_EVERY_S
     for said in _train(setup, mixer, payload):
         if isinstance(said, dict):

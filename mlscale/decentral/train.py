@@ -84,13 +84,18 @@ def choose_device(config: TrainConfig) -> str:
     """Return the device of the replicas: "cpu", or "cuda" where there is a GPU for each.
 
     Raises:
-        UserError: There are GPUs, and too few.
+        UserError: There are GPUs, and too few, or replicas may fall out.
     """
     import torch
 
     device = resolve_device(config.device)
     if config.engine == "simulate" or not device.startswith("cuda"):
         return device if config.engine == "simulate" else "cpu"
+    if config.on_failure == "continue":
+        raise UserError(
+            "exchanges between GPUs end with any of them, so none can go on",
+            "use --on-failure stop, or --device cpu for CPU processes",
+        )
     found = torch.cuda.device_count()
     if found < config.gpus:
         raise UserError(
