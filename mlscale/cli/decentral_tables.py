@@ -51,13 +51,13 @@ def draw_bench(document: Document, console: Console) -> None:
                 name = f"{row['algorithm']} {name}"
             table.add_row(name, *_compared(row))
         console.print(table)
+        for entry in tables.get("verdict", []):
+            if (entry["variant"], entry["n"]) == (variant, num_ranks):
+                begin = f"{entry['algorithm']}: " if len(algorithms) > 1 else ""
+                for sentence in entry["sentences"].values():
+                    console.print(f"{begin}{sentence}")
         console.print()
-    for entry in tables.get("verdict", []):
-        where = [f"n = {entry['n']}", entry["algorithm"], entry["variant"]]
-        for sentence in entry["sentences"].values():
-            console.print(f"{', '.join(filter(None, where))}: {sentence}")
     if rows:
-        console.print()
         console.print(
             "links: the most others that one hears in a step; apart: mean squared distance"
         )
@@ -84,12 +84,14 @@ def _compared(row: dict[str, Any]) -> list[str]:
     ]
 
 
+ROUNDING = 1e-9
+"""Less than this is no distance between replicas: float32 is not exact."""
 SHORT = {"disagreement": 1.0, "gini": 1.0, "sent_bytes_per_step": 1e-6}
 
 
 def _short(summary: dict[str, Any] | None, factor: float) -> str:
     value = 0.0 if summary is None else factor * summary["mean"]
-    return "-" if summary is None else "0" if abs(value) < TINY else f"{value:.2g}"
+    return "-" if summary is None else "0" if abs(value) < ROUNDING else f"{value:.2g}"
 
 
 def _percents(summary: dict[str, Any], sign: str) -> str:

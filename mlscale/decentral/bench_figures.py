@@ -5,6 +5,7 @@ A graph looks the same in all panels and figures.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from mlscale.core.figures import INK, add_legend, look, short
@@ -21,6 +22,8 @@ Row = dict[str, Any]
 PANELS_A_ROW = 2
 PANEL_HEIGHT_IN = 2.7
 LEGEND_IN = 0.5
+ROUNDING = 1e-9
+"""Less than this is no distance: float32 is not exact."""
 
 
 def height_in(rows: Sequence[Row]) -> float:
@@ -82,26 +85,34 @@ def paint_curves(figure: Figure, rows: Sequence[Row], measure: str, title: str) 
     Args:
         figure: Empty.
         rows: As `cell_rows` returns them.
-        measure: Its name; zeros are not drawn.
+        measure: Its name; zeros are not drawn, nor what rounding makes of them.
         title: Of the axis.
     """
 
     def paint(axes: Axes, row: Row, k: int) -> Any:
         style, curve = look(k), row["curves"][measure]
         epochs = row["curves"]["epoch"]
+        shown = [y is not None and y > ROUNDING for y in curve["mean"]]
         if curve["low"] is not None:
+            low = [max(y, ROUNDING) for y in curve["low"]]
             axes.fill_between(
-                epochs, curve["low"], curve["high"], color=style.color, alpha=0.2, linewidth=0
+                epochs, low, curve["high"], where=shown, color=style.color, alpha=0.2, linewidth=0
             )
-        shown = [value if value and value > 0 else float("nan") for value in curve["mean"]]
+        mean = [
+            y if is_shown else math.nan for y, is_shown in zip(curve["mean"], shown, strict=True)
+        ]
         (handle,) = axes.plot(
-            epochs, shown, color=style.color, linestyle=style.dashes, label=short(row["label"])
+            epochs, mean, color=style.color, linestyle=style.dashes, label=short(row["label"])
         )
         return handle
+
+    from matplotlib.ticker import LogFormatter
 
     handles = _panels(figure, rows, paint, needs=("accuracy",))
     for axes, _, _ in _with_groups(figure, rows):
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(LogFormatter())  # the default one writes formulas
+        axes.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))
         axes.set_xlabel("epoch")
         axes.set_ylabel(title)
     _legend(figure, handles)

@@ -5,6 +5,7 @@ Shape letters: N replicas; K parameter tensors.
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -71,7 +72,10 @@ def train_job(
 def _open(config: TrainConfig, folder: str | None, messages: _Messages) -> Run:
     if folder is None:
         return Run("decentral.train", config, reporter=messages)
-    return open_run("decentral.train", config, out=Path(folder), reporter=messages)
+    path = Path(folder)
+    if not (path / "result.json").exists():  # an attempt that was killed before it began
+        shutil.rmtree(path, ignore_errors=True)
+    return open_run("decentral.train", config, out=path, reporter=messages)
 
 
 class TensorObserver(Observer):

@@ -127,14 +127,15 @@ def side_by_side(
     )
 
 
-def graphs_to_draw(trainings: Sequence[TrainConfig]) -> list[Graph]:
-    """Return the graphs of trainings with the fewest replicas, each once; of Ada the two ends."""
+def graphs_to_draw(trainings: Sequence[TrainConfig]) -> dict[str, Graph]:
+    """Return the graphs of trainings with the fewest replicas by title; of Ada both ends."""
     fewest = min((training.gpus for training in trainings), default=0)
     found: dict[str, Graph] = {}
     for training in trainings:
         if training.gpus == fewest:
             with suppress(UserError):  # there is none of so many, or its file is gone
                 stages = topology_of(training).stages
-                for _, graph in (stages[0], stages[-1]):
-                    found.setdefault(graph.name, graph)
-    return list(found.values())
+                for epoch, graph in (stages[0], stages[-1])[: len(stages)]:
+                    when = f", epoch {epoch + 1}" if len(stages) > 1 else ""
+                    found.setdefault(f"{training.graph}{when}", graph)
+    return found

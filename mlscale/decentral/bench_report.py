@@ -13,6 +13,7 @@ from mlscale.decentral.bench_cells import BASELINE
 from mlscale.decentral.bench_figures import height_in, paint_against, paint_curves
 from mlscale.decentral.bench_summary import baseline_of, groups
 from mlscale.decentral.bench_verdict import plain, points
+from mlscale.decentral.dispersion import MEASURES as DISPERSION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,13 +34,13 @@ MEASURES = {
 }
 
 
-def write_report(run: Run, result: Result, graphs: Sequence[Graph], *, title: str) -> None:
+def write_report(run: Run, result: Result, graphs: Mapping[str, Graph], *, title: str) -> None:
     """Draw the figures and write `report.html` into the run's directory.
 
     Args:
         run: Where to write.
         result: With the tables of `side_by_side`.
-        graphs: To draw.
+        graphs: To draw, by title.
         title: The heading.
     """
     tables = result.tables
@@ -132,26 +133,26 @@ def _seeds(row: Row) -> str:
 
 
 def _cells(rows: Sequence[Row]) -> SortableTable:
+    diverged = any(row["diverged"] for row in rows)
     return SortableTable(
         caption="Means over seeds. Less all-reduce: percentage points, paired by seed.",
         columns=(
-            Column("graph"), Column("n", "number", 0), Column("algorithm"),
+            *_name_columns(rows),
             Column("connections", "number", 1, help="most replicas that one hears in a step"),
             Column("accuracy, %", "percent", 2, help="of the mean model"), Column("95 %"),
             Column("less all-reduce", "percent", 2), Column("its 95 %"),
             Column("replicas, %", "percent", 2, help="mean accuracy of replicas by themselves"),
-            Column("disagreement", "number", 4), Column("gini, 1e-3", "number", 3),
-            Column("seeds", "number", 0), Column("diverged", "number", 0),
+            Column("seeds", "number", 0),
+            *([Column("diverged", "number", 0)] if diverged else []),
         ),
         rows=tuple(
             (
-                row["label"], row["n"], row["algorithm"], _mean(row["neighbours"]),
-                _mean(row["accuracy"]),
+                *_names(row, rows), _mean(row["neighbours"]), _mean(row["accuracy"]),
                 _percent_interval(row["accuracy"]["ci95"]) if row["accuracy"] else "",
                 _mean(row["difference"]),
                 _points_interval(row["difference"]["ci95"]) if row["difference"] else "",
-                _mean(row["local_accuracy"]), _mean(row["disagreement"]), _mean(row["gini"], 1e3),
-                len(row["seeds"]), len(row["diverged"]),
+                _mean(row["local_accuracy"]), len(row["seeds"]),
+                *([len(row["diverged"])] if diverged else []),
             )
             for row in rows
         ),
@@ -160,21 +161,38 @@ def _cells(rows: Sequence[Row]) -> SortableTable:
 
 def _costs(rows: Sequence[Row]) -> SortableTable:
     return SortableTable(
-        caption="Bytes that a replica sends, and the time of these trainings on this machine: a "
-        "simulation's is that of all replicas in turn, and no forecast.",
+        caption="How far apart replicas are, what each sends, and the time of these trainings on "
+        "this machine: a simulation's is that of all replicas in turn, and no forecast.",
         columns=(
-            Column("graph"), Column("n", "number", 0), Column("algorithm"),
+            *_name_columns(rows), Column("disagreement", "number", 4),
+            *(Column(f"{name}, 1e-3", "number", 3) for name in DISPERSION),
             Column("MB a step", "number", 4), Column("times all-reduce", "number", 2),
             Column("seconds", "number", 1),
         ),
         rows=tuple(
             (
-                row["label"], row["n"], row["algorithm"],
+                *_names(row, rows), _mean(row["disagreement"]),
+                *(_mean(row[name], 1e3) for name in DISPERSION),
                 _mean(row["sent_bytes_per_step"], 1e-6), _times(row, rows), _mean(row["seconds"]),
             )
             for row in rows
         ),
     )  # fmt: skip
+
+
+def _name_columns(rows: Sequence[Row]) -> tuple[Column, ...]:
+    """Return the columns that say what a row is of; the algorithm where there are several."""
+    columns = (Column("graph"), Column("n", "number", 0))
+    return (*columns, Column("algorithm")) if _has_several(rows) else columns
+
+
+def _names(row: Row, rows: Sequence[Row]) -> tuple[Any, ...]:
+    names = (row["label"], row["n"])
+    return (*names, row["algorithm"]) if _has_several(rows) else names
+
+
+def _has_several(rows: Sequence[Row]) -> bool:
+    return len({row["algorithm"] for row in rows} - {BASELINE}) > 1
 
 
 def _times(row: Row, rows: Sequence[Row]) -> float | None:
@@ -209,36 +227,27 @@ def _tensors(rows: Sequence[Row]) -> SortableTable:
         caption="Of each parameter tensor's norm over replicas before mixing: means over epochs "
         "and seeds.",
         columns=(
-            Column("tensor"), Column("graph"), Column("n", "number", 0), Column("algorithm"),
-            Column("gini, 1e-3", "number", 3), Column("cv, 1e-3", "number", 3),
-            Column("iod, 1e-3", "number", 3), Column("qcd, 1e-3", "number", 3),
+            *_name_columns(rows), Column("tensor"),
+            *(Column(f"{name}, 1e-3", "number", 3) for name in DISPERSION),
         ),
         rows=tuple(
             (
-                row["tensor"], row["label"], row["n"], row["algorithm"],
-                *(1e3 * row[name] for name in ("gini", "cv", "iod", "qcd")),
+                *_names(row, rows), row["tensor"], *(1e3 * row[name] for name in DISPERSION),
             )
             for row in rows
         ),
     )  # fmt: skip
 
 
-def _drawings(run: Run, graphs: Sequence[Graph]) -> Section:
-    from mlscale.decentral.drawing import draw_graph
+def _drawings(run: Run, graphs: Mapping[str, Graph]) -> Section:
+    from mlscale.decentral.drawing import draw_first_rounds
 
-    return Section(
-        f"The graphs at n = {graphs[0].num_ranks}",
-        tuple(
-            FigureBlock(
-                svg=draw_graph(graph, run),
-                caption="Lines join replicas that hear each other; arrows go one way."
-                if k == 0
-                else "",
-                alt=f"The graph {graph.name}",
-            )
-            for k, graph in enumerate(graphs)
-        ),
+    (num_ranks, *_) = (graph.num_ranks for graph in graphs.values())
+    caption = "Lines join replicas that hear each other; arrows go one way, from who is heard."
+    block = FigureBlock(
+        svg=draw_first_rounds(graphs, run, "graphs"), caption=caption, alt=", ".join(graphs)
     )
+    return Section(f"The graphs at n = {num_ranks}", (block,))
 
 
 def _scales(rows: Sequence[Row]) -> SortableTable:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlscale.core.figures import MUTED, PALETTE, bare, draw, short
+from mlscale.core.figures import MUTED, PALETTE, WIDTH_IN, bare, draw, short
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
@@ -31,8 +33,8 @@ DRAWN_ROUNDS = 3
 PANEL_IN = 2.9
 
 
-def draw_graph(graph: Graph, run: Run) -> str:
-    """Write a picture of a graph into a run's figures and return it as SVG."""
+def draw_graph(graph: Graph, run: Run) -> None:
+    """Write a picture of a graph into a run's figures."""
     num_panels = min(graph.period or DRAWN_ROUNDS, MOST_PANELS)
     columns = min(num_panels, PANELS_A_ROW)
     num_rows = -(-num_panels // columns)
@@ -40,23 +42,35 @@ def draw_graph(graph: Graph, run: Run) -> str:
     def paint(figure: Figure) -> None:
         panels = figure.subplots(num_rows, columns, squeeze=False).flat
         for step, axes in enumerate(panels):
-            bare(axes)
-            axes.set_xticks([])
-            axes.set_yticks([])
-            axes.set_aspect("equal")
-            if step >= num_panels:
-                axes.set_visible(False)
-                continue
-            axes.set_title(_title(graph, step), fontsize=9)
-            if graph.num_ranks <= MOST_ON_A_CIRCLE:
-                _paint_circle(axes, graph.at(step))
+            if step < num_panels:
+                _paint_panel(axes, graph.at(step), _title(graph, step))
             else:
-                _paint_matrix(axes, graph.at(step))
+                axes.set_visible(False)
 
     size = 1.5 * PANEL_IN if num_panels == 1 else PANEL_IN
-    return draw(
+    draw(
         run, stem(graph), paint, height_in=num_rows * (size + 0.3), width_in=max(columns * size, 4)
     )
+
+
+def draw_first_rounds(graphs: Mapping[str, Graph], run: Run, name: str) -> str:
+    """Write one picture with the first round of each graph and return it as SVG.
+
+    Args:
+        graphs: By the title of their panel.
+        run: Whose figures.
+        name: The file's stem.
+    """
+    num_rows = -(-len(graphs) // PANELS_A_ROW)
+
+    def paint(figure: Figure) -> None:
+        panels = list(figure.subplots(num_rows, PANELS_A_ROW, squeeze=False).flat)
+        for axes, (title, graph) in zip(panels, graphs.items(), strict=False):
+            _paint_panel(axes, graph.at(0), f"{short(title)}{_round(graph, 0)}")
+        for axes in panels[len(graphs) :]:
+            axes.set_visible(False)
+
+    return draw(run, name, paint, height_in=num_rows * (WIDTH_IN / PANELS_A_ROW + 0.3))
 
 
 def stem(graph: Graph) -> str:
@@ -66,11 +80,27 @@ def stem(graph: Graph) -> str:
 
 
 def _title(graph: Graph, step: int) -> str:
-    title = f"{short(graph.name)}, n = {graph.num_ranks}"
+    title = f"{short(graph.name)}, n = {graph.num_ranks}" if step == 0 else ""
+    return f"{title}{_round(graph, step)}"
+
+
+def _round(graph: Graph, step: int) -> str:
+    """Return a line that says which round is seen, where there are several."""
     if graph.period == 1:
-        return title
-    rounds = f"round {step + 1}" + (f" of {graph.period}" if graph.period else ", drawn anew")
-    return f"{title}\n{rounds}" if step == 0 else f"\n{rounds}"
+        return ""
+    return f"\nround {step + 1}" + (f" of {graph.period}" if graph.period else ", drawn anew")
+
+
+def _paint_panel(axes: Axes, mixing: Mixing, title: str) -> None:
+    bare(axes)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.set_aspect("equal")
+    axes.set_title(title, fontsize=9)
+    if mixing.num_ranks <= MOST_ON_A_CIRCLE:
+        _paint_circle(axes, mixing)
+    else:
+        _paint_matrix(axes, mixing)
 
 
 def _paint_circle(axes: Axes, mixing: Mixing) -> None:

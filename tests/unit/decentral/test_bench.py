@@ -112,6 +112,8 @@ def test_a_job_cut_off_adds_the_epochs_that_are_missing(tmp_path: Path) -> None:
     assert {"gini/1.weight", "qcd/3.bias"} <= whole[0].keys()
     assert run_job(payload(), whole[:1]) == whole[1:]
     kept = payload(tmp_path)
+    Path(kept["folder"]).mkdir()  # an attempt that was killed before it began
+    (Path(kept["folder"]) / "metrics.jsonl").write_text("")
     assert run_job(kept) == whole
     # As if killed after the second epoch's record, before its checkpoint; the caller has none.
     folder = Path(kept["folder"])
@@ -156,8 +158,8 @@ def test_the_report_holds_findings_figures_and_graphs(tmp_path: Path) -> None:
     )
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert "More connections went with better accuracy" in page
-    assert page.count("<img") == 4 + 3  # Ada among four ends as it begins: complete, then a ring
-    assert {"accuracy_gini.svg", "disagreement.png", "torus-n4.svg"} <= {
+    assert page.count("<img") == 5
+    assert {"accuracy_gini.svg", "disagreement.png", "graphs.svg"} <= {
         path.name for path in (tmp_path / "run" / "figures").iterdir()
     }
     assert result.metrics["atc/ring/n4/accuracy"].value == pytest.approx(0.61)

@@ -1,10 +1,16 @@
 """Trainings side by side: numbers by hand, and the words for each way they come out."""
 
+import dataclasses
+import io
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from mlscale.cli.decentral_tables import draw_bench
+from mlscale.core.results import clean
 from mlscale.decentral.bench_cells import Cell
+from mlscale.decentral.bench_outcome import side_by_side
 from mlscale.decentral.bench_summary import (
     Bootstrap,
     cell_rows,
@@ -210,3 +216,19 @@ def test_signs() -> None:
     ]
     assert [plain(0.5), plain(-0.5), plain(-0.001)] == ["0.50", "\N{MINUS SIGN}0.50", "0.00"]
     assert [side(ci) for ci in ((0.1, 0.2), (-0.2, -0.1), (-1.0, 1.0), None)] == [1, -1, 0, None]
+
+
+def test_the_table_fits_a_terminal() -> None:
+    console = Console(width=80, record=True, file=io.StringIO(), highlight=False)
+    result = side_by_side("decentral.bench", bench(RISING), HOW, protocol={})
+    draw_bench(clean(dataclasses.asdict(result)), console)
+    lines = console.export_text().splitlines()
+    assert lines[0].split() == (
+        ["n", "=", "8", "links", "accuracy,", "%", "less", "all-reduce", "apart", "gini", "MB"]
+    )
+    assert lines[1].split()[0] == "all-reduce"
+    assert lines[3].split()[:8] == (
+        ["torus", "3", "82.0", "[80.0,", "84.0]", "-9.0", "[-10.0,", "-8.0]"]
+    )
+    assert max(len(line) for line in lines) <= 80
+    assert lines[5].startswith("More connections went with better accuracy")
