@@ -53,6 +53,11 @@ def make_mixer(
     return NcclMixer(rank, num_ranks, round_at, seed, device=device)
 
 
+def backend_for(device: torch.device) -> str:
+    """Return what a process group needs to carry values of a device, and reports on the CPU."""
+    return "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
+
+
 def _has_nccl() -> bool:
     return dist.is_nccl_available() and "nccl" in str(dist.get_backend_config())
 

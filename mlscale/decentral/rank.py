@@ -21,7 +21,7 @@ from mlscale.core.engine.jobs import Progress
 from mlscale.decentral.board import Board
 from mlscale.decentral.config import TrainConfig
 from mlscale.decentral.exchange import ProcessMixer
-from mlscale.decentral.group import make_mixer
+from mlscale.decentral.group import backend_for, make_mixer
 from mlscale.decentral.replica import Replica
 from mlscale.decentral.replica_epochs import replica_epochs
 from mlscale.decentral.setup import make_setup
@@ -59,7 +59,7 @@ def train_rank(
     if device.type == "cuda":
         torch.cuda.set_device(device)
     dist.init_process_group(
-        "gloo" if device.type == "cpu" else "cpu:gloo,cuda:nccl",
+        backend_for(device),
         init_method=f"file://{payload['meeting']}",
         rank=rank,
         world_size=num_ranks,

@@ -15,6 +15,7 @@ from mlscale.core.devices import resolve_device
 from mlscale.core.errors import MlscaleError, UserError, WorkFailed, one_line
 from mlscale.core.torchrun import ToldElsewhereError
 from mlscale.decentral.exchange import LostRankError
+from mlscale.decentral.group import backend_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,8 +109,13 @@ def joined(world: World, device: str, silence_limit_s: float) -> Iterator[Store]
     limit = timedelta(seconds=silence_limit_s)
     with _ended_at_once():
         store, rank, size = next(iter(rendezvous("env://", timeout=limit)))
-        backend = "cpu:gloo,cuda:nccl" if device.startswith("cuda") else "gloo"
-        dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=limit)
+        dist.init_process_group(
+            backend_for(torch.device(device)),
+            store=store,
+            rank=rank,
+            world_size=size,
+            timeout=limit,
+        )
     try:
         yield store
     except LostRankError as error:

@@ -16,6 +16,9 @@ import torch.distributed as dist  # noqa: TID253
 from torch import nn  # noqa: TID253
 
 from mlscale.core.errors import UserError
+from mlscale.decentral import exchange
+from mlscale.decentral.exchange import ProcessMixer
+from mlscale.decentral.exchange_nccl import NcclMixer
 from mlscale.decentral.gossip import Gossip
 from mlscale.decentral.graphs.registry import make_graph
 from mlscale.decentral.overlap import OverlappedGossip
@@ -108,6 +111,22 @@ def resumed(rank: int, algorithm: str) -> torch.Tensor:
     return flat(model)
 
 
+def batched(rank: int) -> float:
+    """Return how far batches of messages, as NCCL is given, are from single ones."""
+    graph, x_P = make_graph("onepeer", NUM_RANKS), batch(rank, 0).flatten()
+    mixers = [
+        ProcessMixer(rank, NUM_RANKS, graph.at),
+        NcclMixer(rank, NUM_RANKS, graph.at, device=torch.device("cpu")),
+    ]
+    exchange.BUCKET_BYTES = 64
+    apart = [
+        float((mixers[0].start(x_P, step)() - mixers[1].start(x_P, step)()).abs().max())
+        for step in range(2)
+    ]
+    assert mixers[0].traffic.sent_bytes == mixers[1].traffic.sent_bytes
+    return max(apart)
+
+
 def checks(rank: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     everyone = [torch.zeros_like(flat(Model(0))) for _ in range(NUM_RANKS)]
@@ -138,6 +157,7 @@ def checks(rank: int) -> dict[str, Any]:
     for algorithm in ("awc", "sgp", "choco", "tracking"):
         whole, _ = trained(rank, Gossip, algorithm=algorithm, codec="sign")
         found[f"resumed-{algorithm}"] = float((resumed(rank, algorithm) - flat(whole)).abs().max())
+    found["batched"] = batched(rank)
     try:
         odd = nn.Linear(4, 4 + rank)
         Gossip(odd, sgd(odd))

@@ -64,6 +64,10 @@ def test_a_checkpoint_goes_on_as_if_never_stopped(
     assert worst(ranks, f"resumed-{algorithm}") < 1e-7
 
 
+def test_batches_of_messages_carry_the_same(ranks: list[dict[str, Any]]) -> None:
+    assert worst(ranks, "batched") == 0
+
+
 def test_ranks_with_different_models_are_told(ranks: list[dict[str, Any]]) -> None:
     said = "the ranks' models have from 20 to 35 trainable parameters"
     assert {found["sizes"] for found in ranks} == {said}
