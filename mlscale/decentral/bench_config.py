@@ -47,7 +47,9 @@ class BenchConfig(Recipe):
         (8,), help="Numbers of replicas, with commas.", ge=2, le=MOST_REPLICAS, metavar="N[,N]"
     )
     algorithms: tuple[AlgorithmName, ...] = opt(
-        ("atc",), help="Algorithms, with commas; all-reduce is always compared with."
+        ("atc",),
+        help="Algorithms of train, with commas; all-reduce is always compared with.",
+        metavar="NAMES",
     )
     seeds: int = opt(5, help="Trainings of each.", ge=1, may_change=True)
     epochs: int = opt(20, help="Passes over the data, at each n the same examples.", ge=1)

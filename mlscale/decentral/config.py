@@ -95,7 +95,12 @@ class TrainConfig(Recipe):
     graph: str = opt("exp", help="exp, ring, torus, onepeer, lattice-4, ada, file:PATH, ...")
     weights: WeightsName = opt("default", help="Rule of the graph's weights.")
     form: FormName = opt("plain", help="Matrices W, or lazy: (I + W) / 2.")
-    algorithm: AlgorithmName = opt("atc", help="How replicas descend and mix.")
+    algorithm: AlgorithmName = opt(
+        "atc",
+        help="atc, awc, sgp, qg-dsgdm, decentlam, tracking, d2, choco, pga, local, diloco or "
+        "allreduce.",
+        metavar="NAME",
+    )
     gpus: int = opt(
         8, help="Replicas: one per GPU; CPU processes without any.", ge=1, found=torchrun_size
     )
