@@ -65,7 +65,7 @@ def run(config: BenchConfig, run: Run) -> Result:
     failures = _train(config, run, waiting, finished)
     result = outcome(
         run,
-        trainings_of(run.records),
+        trainings_of(run.records, config),
         config,
         scales=list(scales.values()),
         status="failed" if failures else "complete",

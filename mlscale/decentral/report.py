@@ -101,7 +101,10 @@ def read_stored(path: Path, run: Run) -> Stored:
             for graph in bench.graphs
         ]
         return Stored(
-            path=path, settings=_settings(bench), trainings=trainings_of(records), drawn=drawn
+            path=path,
+            settings=_settings(bench),
+            trainings=trainings_of(records, bench),
+            drawn=drawn,
         )
     config = from_dict(TrainConfig, found.config, where=where)
     graph = None if config.algorithm in GRAPHLESS else config.graph

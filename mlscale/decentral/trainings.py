@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlscale.decentral.bench_cells import Cell
+from mlscale.decentral.bench_cells import BASELINE, Cell
 from mlscale.decentral.dispersion import MEASURES as DISPERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from mlscale.decentral.bench_config import BenchConfig
 
 LAST = ("accuracy", "local_accuracy", "test_loss")
 """What is taken of the last epoch."""
@@ -73,8 +75,15 @@ class Training:
         return float(np.mean(values)) if values else None
 
 
-def trainings_of(records: Iterable[Mapping[str, Any]]) -> list[Training]:
-    """Return the trainings of a benchmark's records, in the order in which they began."""
+def trainings_of(
+    records: Iterable[Mapping[str, Any]], config: BenchConfig | None = None
+) -> list[Training]:
+    """Return the trainings of a benchmark's records.
+
+    Args:
+        records: In any order.
+        config: Whose order of graphs is kept; without it trainings come as they began.
+    """
     epochs: dict[tuple[Cell, int], dict[int, Mapping[str, Any]]] = {}
     outcomes: dict[tuple[Cell, int], str] = {}
     for record in records:
@@ -84,7 +93,7 @@ def trainings_of(records: Iterable[Mapping[str, Any]]) -> list[Training]:
             own[record["epoch"]] = record
         if "outcome" in record:
             outcomes[key] = record["outcome"]
-    return [
+    found = [
         Training(
             cell=cell,
             seed=seed,
@@ -93,3 +102,13 @@ def trainings_of(records: Iterable[Mapping[str, Any]]) -> list[Training]:
         )
         for (cell, seed), own in epochs.items()
     ]
+    if config is not None:
+        found.sort(key=lambda training: (*_place(training.cell, config), training.seed))
+    return found
+
+
+def _place(cell: Cell, config: BenchConfig) -> tuple[int, int, int]:
+    """Return where a cell stands: by n, then by algorithm, all-reduce first, then by graph."""
+    algorithms = [BASELINE, *config.algorithms]
+    graph = 0 if cell.graph is None else config.graphs.index(cell.graph)
+    return config.n.index(cell.n), algorithms.index(cell.algorithm), graph

@@ -10,6 +10,7 @@ from rich.console import Console
 from mlscale.cli.decentral_tables import draw_bench
 from mlscale.core.results import clean
 from mlscale.decentral.bench_cells import Cell
+from mlscale.decentral.bench_config import BenchConfig
 from mlscale.decentral.bench_outcome import side_by_side
 from mlscale.decentral.bench_summary import (
     Bootstrap,
@@ -94,6 +95,21 @@ def test_a_training_by_hand() -> None:
     assert training.tensors() == {
         "bias": {"gini": pytest.approx(0.15), "cv": 1.0, "iod": 2.0, "qcd": 3.0}
     }
+
+
+def test_trainings_come_in_the_order_of_the_settings() -> None:
+    config = BenchConfig(graphs=("ring", "torus", "complete"))
+    found = trainings_of(
+        (
+            record
+            for graph, seed in (("torus", 1), ("complete", 0), ("torus", 0), (None, 0), ("ring", 0))
+            for record in records_of(graph, seed, 0.8, gini=0.2)
+        ),
+        config,
+    )
+    assert [(training.cell.graph, training.seed) for training in found] == (
+        [(None, 0), ("ring", 0), ("torus", 0), ("torus", 1), ("complete", 0)]
+    )
 
 
 def test_an_epoch_logged_twice_counts_once() -> None:
