@@ -53,13 +53,13 @@ class Observer:
 
     Attributes:
         mean_model: The model of the mean parameters, as of the last epoch.
-        norms_NK: Norms of the last epoch.
+        has_measured: Whether any epoch was taken.
     """
 
     def __init__(self, setup: Setup, run: Run, device: str = "cpu") -> None:
         self._setup, self._run = setup, run
         self.mean_model = MeanModel(setup.task, setup.config.seed, device)
-        self.norms_NK: NDArray[np.float32] | None = None
+        self.has_measured = False
 
     def take(
         self,
@@ -80,7 +80,7 @@ class Observer:
             The record.
         """
         setup = self._setup
-        self.norms_NK = norms_NK
+        self.has_measured = True
         mean_P = x_NP.mean(axis=0, dtype=np.float64).astype(np.float32)
         loss, accuracy = self.mean_model.evaluate(mean_P)
         accuracies = [report.accuracy for report in reports if report.accuracy is not None]

@@ -9,6 +9,7 @@ from mlscale.core.devices import resolve_device
 from mlscale.core.errors import UserError, WorkFailed
 from mlscale.core.results import Metric, Result
 from mlscale.core.torchrun import torchrun_world
+from mlscale.decentral.kept import kept_mean
 from mlscale.decentral.observer import Observer
 from mlscale.decentral.processes import train_in_processes
 from mlscale.decentral.setup import make_setup
@@ -76,6 +77,8 @@ def _train(config: TrainConfig, run: Run, engine: Engine) -> Result:
     except WorkFailed as error:
         error.partial = result_of(setup, run, "failed")
         raise
+    if run.path is not None and not observer.has_measured:  # resumed after its last epoch
+        observer.mean_model.load(kept_mean(run.path / "checkpoints"))
     run.write("model.safetensors", observer.mean_model.exported())
     return result_of(setup, run, "complete")
 
