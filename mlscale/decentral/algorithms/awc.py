@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class CombineWhileAdapt(Algorithm):
     """Averages the parameters while the gradient is computed at them.
 
-    Source: Lian et al. 2017, algorithm 1; x <- W x - lr g(x).
+    Source: Lian et al. 2017; x <- W x - lr g(x).
     """
 
     summary: ClassVar[str] = "average while the gradient is computed, then step (D-PSGD)"

@@ -25,8 +25,7 @@ class Choco(Algorithm):
         mixer: As for `Algorithm`.
         codec: The form, with the consensus step c.
 
-    Source: Koloskova, Stich and Jaggi 2019, algorithm 2, with the memory-efficient form of
-    algorithm 6.
+    Source: Koloskova, Stich and Jaggi 2019, in the form that needs no copy of each neighbour.
     """
 
     summary: ClassVar[str] = "compressed differences with error feedback (CHOCO-SGD)"

@@ -18,7 +18,7 @@ class D2(Algorithm):
     x+ = W (2 x - x- - lr (g - g-)), the first step adapt-then-combine. With h = x - lr g that is
     W (h + x - h-), which holds for any optimizer. Needs symmetric W, no eigenvalue below -1/3.
 
-    Source: Tang et al. 2018, algorithm 1.
+    Source: Tang et al. 2018.
     """
 
     summary: ClassVar[str] = "for replicas with different data, symmetric graphs (D2)"

@@ -19,7 +19,7 @@ class DecentLaM(Algorithm):
 
     m+ = beta m + (x - W (x - lr g)) / lr; x+ = x - lr m+. Stable with symmetric W only.
 
-    Source: Yuan et al. 2021, algorithm 2.
+    Source: Yuan et al. 2021.
     """
 
     summary: ClassVar[str] = "momentum without its bias, for symmetric graphs (DecentLaM)"

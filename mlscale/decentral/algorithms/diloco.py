@@ -21,7 +21,7 @@ class DiLoCo(Algorithm):
 
     d = mean of (x_old - x); m+ = 0.9 m + d; x_old <- x_old - 0.7 (d + 0.9 m+).
 
-    Source: Douillard et al. 2023, algorithm 1.
+    Source: Douillard et al. 2023.
     """
 
     summary: ClassVar[str] = f"an outer Nesterov step every {PERIOD_STEPS} local steps"

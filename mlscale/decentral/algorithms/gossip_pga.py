@@ -12,7 +12,7 @@ PERIOD_STEPS = 16
 class GossipPGA(Algorithm):
     """Adapt-then-combine, with the mean of all replicas in every so many steps.
 
-    Source: Chen et al. 2021, algorithm 1.
+    Source: Chen et al. 2021.
     """
 
     summary: ClassVar[str] = f"gossip, and the mean of all every {PERIOD_STEPS} steps"

@@ -12,7 +12,7 @@ PERIOD_STEPS = 16
 class LocalSGD(Algorithm):
     """Takes the mean of all replicas in every so many steps; no graph is used.
 
-    Source: Stich 2019, algorithm 1.
+    Source: Stich 2019.
     """
 
     summary: ClassVar[str] = f"each on its own, the mean of all every {PERIOD_STEPS} steps"

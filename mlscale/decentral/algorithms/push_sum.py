@@ -19,7 +19,7 @@ class PushSum(Algorithm):
 
     The parameters are the values divided by the weights.
 
-    Source: Assran et al. 2019, algorithm 1 (SGP).
+    Source: Assran et al. 2019 (SGP).
     """
 
     summary: ClassVar[str] = "stochastic gradient push, for directed graphs (SGP)"

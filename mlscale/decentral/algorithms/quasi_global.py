@@ -20,7 +20,7 @@ class QuasiGlobalMomentum(Algorithm):
 
     x+ = W (x - lr (beta m + g)); m+ = mu m + (1 - mu) (x - x+) / lr.
 
-    Source: Lin et al. 2021, algorithm 1 (QG-DSGDm), with mu as in the authors' code.
+    Source: Lin et al. 2021 (QG-DSGDm), with mu as in the authors' code.
     """
 
     summary: ClassVar[str] = "momentum of the mixed parameters (QG-DSGDm)"

@@ -25,7 +25,7 @@ class Quantise:
     Args:
         consensus_step: As for `Codec`.
 
-    Source: Alistarh et al. 2017 (QSGD), scaled as in Koloskova, Stich and Jaggi 2019, section 3.5.
+    Source: Alistarh et al. 2017 (QSGD), scaled as in Koloskova, Stich and Jaggi 2019.
     """
 
     consensus_step: float = 0.8

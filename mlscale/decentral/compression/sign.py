@@ -21,7 +21,7 @@ class Sign:
     Args:
         consensus_step: As for `Codec`.
 
-    Source: Karimireddy et al. 2019, the scaled sign of section 4.
+    Source: Karimireddy et al. 2019, the scaled sign.
     """
 
     consensus_step: float = 0.2

@@ -20,7 +20,7 @@ class TopK:
         share: Share of the values that is sent, at least one.
         consensus_step: As for `Codec`.
 
-    Source: Stich, Cordonnier and Jaggi 2018, definition 2.2.
+    Source: Stich, Cordonnier and Jaggi 2018.
     """
 
     share: float = 0.1
