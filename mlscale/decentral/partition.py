@@ -64,7 +64,7 @@ def dirichlet(
     Raises:
         UserError: There are fewer examples than the ranks need, or alpha is not above 0.
 
-    Source: after Hsu, Qi and Brown 2019 (arXiv 1909.06335); equal sizes and the order of ranks are ours.
+    Source: after Hsu, Qi and Brown 2019 (arXiv 1909.06335); equal sizes and random order are ours.
     """
     if not 0 < alpha < np.inf:
         raise UserError(f"alpha must be a positive number, not {alpha:g}")
