@@ -36,11 +36,15 @@ class LostRankError(WorkFailed):
 
     Args:
         rank: Which; None where only that one of all is gone.
+
+    Attributes:
+        rank: As given.
+        which: The same in words.
     """
 
     def __init__(self, rank: int | None) -> None:
-        which = "another rank" if rank is None else f"rank {rank}"
-        super().__init__(f"it lost {which}")
+        self.which = "another rank" if rank is None else f"rank {rank}"
+        super().__init__(f"it lost {self.which}")
         self.rank = rank
 
     def __reduce__(self) -> tuple[type[LostRankError], tuple[int | None]]:  # type: ignore[override]

@@ -120,7 +120,7 @@ def joined(world: World, device: str, silence_limit_s: float) -> Iterator[Store]
         yield store
     except LostRankError as error:
         if error.rank is not None:
-            Cause(store).leave(f"rank {error.rank} is gone")
+            Cause(store).leave(f"{error.which} is gone")
         if world.rank:
             raise ToldElsewhereError(error.message) from None
         raise

@@ -77,7 +77,7 @@ def train_together(
         if cause is None:
             if isinstance(error, KeyboardInterrupt):
                 raise
-            cause = "another rank is gone" if error.rank is None else f"rank {error.rank} is gone"
+            cause = f"{error.which} is gone"
         done = len(run.records)
         kept = f"the checkpoint of epoch {done:,} is kept" if done else "no epoch was finished"
         raise WorkFailed(f"{cause}; {kept}", _way_on(run)) from None
