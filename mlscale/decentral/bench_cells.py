@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from mlscale.core.errors import UserError
-from mlscale.core.seeding import derive_seed
 from mlscale.decentral.algorithms.fits import GRAPHLESS, check_fit
 from mlscale.decentral.setup import make_setup
-from mlscale.decentral.topology import GraphChoice, Topology, make_topology
+from mlscale.decentral.topology import topology_of
 
 if TYPE_CHECKING:
     from mlscale.core.runs import Run
     from mlscale.decentral.bench_config import BenchConfig
-    from mlscale.decentral.config import TrainConfig
 
 BASELINE = "allreduce"
 
@@ -106,24 +104,6 @@ def make_cells(config: BenchConfig, run: Run) -> list[Cell]:
     if refused and all(cell.graph is None for cell in cells):
         raise refused[0]
     return list(dict.fromkeys(cells))
-
-
-def topology_of(training: TrainConfig, steps_per_epoch: int = 1) -> Topology:
-    """Return the graphs of a training without its data.
-
-    Raises:
-        UserError: There is no such graph.
-    """
-    choice = GraphChoice(
-        name=training.graph,
-        num_ranks=training.gpus,
-        weights=training.weights,
-        form=training.form,
-        seed=derive_seed(training.seed, "graph"),
-        k0=training.k0,
-        gamma=training.gamma,
-    )
-    return make_topology(choice, training.epochs, steps_per_epoch)
 
 
 def _check(config: BenchConfig, cell: Cell, run: Run) -> None:

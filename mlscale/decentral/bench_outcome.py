@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from mlscale.core.errors import UserError
 from mlscale.core.results import Metric, Result
-from mlscale.decentral.bench_cells import topology_of
 from mlscale.decentral.bench_summary import Bootstrap, cell_rows, correlations, tensor_rows
 from mlscale.decentral.bench_verdict import verdicts
+from mlscale.decentral.topology import topology_of
 from mlscale.decentral.trainings import MEASURES
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from mlscale.decentral.partition import (
 )
 from mlscale.decentral.tasks.base import Task
 from mlscale.decentral.tasks.registry import make_task
-from mlscale.decentral.topology import GraphChoice, Topology, make_topology
+from mlscale.decentral.topology import Topology, topology_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,16 +139,7 @@ def make_setup(config: TrainConfig) -> Setup:
     parts = split_examples(config, task)
     batch = common_batch(parts, config.batch)
     steps = steps_per_epoch(parts, batch)
-    choice = GraphChoice(
-        name=config.graph,
-        num_ranks=config.gpus,
-        weights=config.weights,
-        form=config.form,
-        seed=derive_seed(config.seed, "graph"),
-        k0=config.k0,
-        gamma=config.gamma,
-    )
-    topology = make_topology(choice, config.epochs, steps)
+    topology = topology_of(config, steps)
     warnings = check_fits(config.algorithm, [graph for _, graph in topology.stages])
     if config.on_failure == "continue":
         check_goes_on(config.algorithm)

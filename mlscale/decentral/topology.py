@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from mlscale.core.errors import UserError
+from mlscale.core.seeding import derive_seed
 from mlscale.decentral import ada
 from mlscale.decentral.graphs.connected import check_connected
 from mlscale.decentral.graphs.names import FormName, WeightsName
@@ -16,6 +17,7 @@ from mlscale.decentral.graphs.registry import make_graph
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mlscale.decentral.config import TrainConfig
     from mlscale.decentral.graphs.mixing import Graph, Mixing
 
 ADA = "ada"
@@ -106,3 +108,21 @@ def make_topology(choice: GraphChoice, num_epochs: int, steps_per_epoch: int) ->
     for _, graph in graphs:
         check_connected(graph)
     return Topology(graphs, steps_per_epoch)
+
+
+def topology_of(config: TrainConfig, steps_per_epoch: int = 1) -> Topology:
+    """Return the graphs of a training as its settings ask for them.
+
+    Raises:
+        UserError: There is no such graph, or some ranks never hear of others.
+    """
+    choice = GraphChoice(
+        name=config.graph,
+        num_ranks=config.gpus,
+        weights=config.weights,
+        form=config.form,
+        seed=derive_seed(config.seed, "graph"),
+        k0=config.k0,
+        gamma=config.gamma,
+    )
+    return make_topology(choice, config.epochs, steps_per_epoch)
