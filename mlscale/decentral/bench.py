@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from mlscale.core.config import to_dict
 from mlscale.core.engine.jobs import Failed, Finished, Job, Lost, Progressed, Record, Recorded
 from mlscale.core.engine.make import make_engine
+from mlscale.core.engine.records import finished_records
 from mlscale.core.environment import usable_cpus
 from mlscale.core.errors import UserError, WorkFailed
 from mlscale.core.seeding import derive_seed
@@ -58,7 +59,7 @@ def run(config: BenchConfig, run: Run) -> Result:
         )
     folder = None if run.path is None or config.engine == "ray" else run.path / UNFINISHED
     jobs = make_jobs(config, cells, scales, folder)
-    finished = _finished_records(run, jobs)
+    finished = finished_records(run, jobs, NAMES, _key)
     waiting = [job for job in jobs if not any("outcome" in one for one in finished[job.key])]
     if len(waiting) < len(jobs):
         run.note(f"{len(jobs) - len(waiting)} trainings are finished already")
@@ -111,25 +112,6 @@ def _folder_name(key: str) -> str:
     """Return a name for a folder; graphs may be called after any file."""
     words = re.sub(r"[^A-Za-z0-9]+", "-", key)[-60:].strip("-")
     return f"{words}-{derive_seed(0, key):08x}"
-
-
-def _finished_records(run: Run, jobs: Sequence[Job]) -> dict[str, list[Record]]:
-    """Return the records this run already has, by job.
-
-    Raises:
-        UserError: A record is not one of a training.
-    """
-    finished: dict[str, list[Record]] = {job.key: [] for job in jobs}
-    for number, record in enumerate(run.records, start=1):
-        if not set(NAMES) <= record.keys():
-            raise UserError(
-                f"{run.path}/metrics.jsonl: line {number} is not the record of a training",
-                "start again in another directory",
-            )
-        key = _key(record)
-        if key in finished:
-            finished[key].append(record)
-    return finished
 
 
 def _train(

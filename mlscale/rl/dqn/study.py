@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mlscale.core.config import from_dict, to_dict
 from mlscale.core.engine.jobs import Failed, Job, Lost, Progress, Progressed, Record, Recorded
 from mlscale.core.engine.make import make_engine
+from mlscale.core.engine.records import finished_records
 from mlscale.core.errors import UserError, WorkFailed
 from mlscale.rl.dqn.comparison import compare
 from mlscale.rl.dqn.config import AgentConfig
@@ -44,7 +45,7 @@ def run(config: StudyConfig, run: Run) -> Result:
     """
     make_environment(config.env).close()
     jobs = make_jobs(config)
-    finished = _finished_records(run, jobs)
+    finished = finished_records(run, jobs, ("agent", "seed"), lambda r: _key(r["agent"], r["seed"]))
     waiting = [job for job in jobs if not _is_complete(finished[job.key], config.steps)]
     if len(waiting) < len(jobs):
         run.note(f"{len(jobs) - len(waiting)} trainings are finished already")
@@ -67,10 +68,14 @@ def make_jobs(config: StudyConfig) -> list[Job]:
     """Return one job per agent and seed, the agents taking turns."""
     shared = {name: value for name, value in to_dict(config).items() if name in SHARED}
     return [
-        Job(key=f"{agent}/{seed}", payload={"agent": agent, "settings": {**shared, "seed": seed}})
+        Job(_key(agent, seed), {"agent": agent, "settings": {**shared, "seed": seed}})
         for seed in range(config.seed, config.seed + config.seeds)
         for agent in config.agents
     ]
+
+
+def _key(agent: str, seed: int) -> str:
+    return f"{agent}/{seed}"
 
 
 def train_job(
@@ -101,25 +106,6 @@ def train_job(
 
 def _is_complete(records: Sequence[Record], steps: int) -> bool:
     return any(int(record.get("trained_steps") or 0) >= steps for record in records)
-
-
-def _finished_records(run: Run, jobs: Sequence[Job]) -> dict[str, list[Record]]:
-    """Return the records this run already has, by job.
-
-    Raises:
-        UserError: A record is not one of a training.
-    """
-    finished: dict[str, list[Record]] = {job.key: [] for job in jobs}
-    for number, record in enumerate(run.records, start=1):
-        if not {"agent", "seed"} <= record.keys():
-            raise UserError(
-                f"{run.path}/metrics.jsonl: line {number} is not the record of a training",
-                "start again in another directory",
-            )
-        key = f"{record['agent']}/{record['seed']}"
-        if key in finished:
-            finished[key].append(record)
-    return finished
 
 
 def _train(
