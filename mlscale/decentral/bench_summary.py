@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from mlscale.core.seeds import over_seeds
 from mlscale.core.stats import bootstrap, game_means_rows
 from mlscale.decentral.bench_cells import BASELINE
 from mlscale.decentral.dispersion import MEASURES as DISPERSION
@@ -73,17 +74,7 @@ def cell_rows(trainings: Sequence[Training], how: Bootstrap) -> list[Row]:
 
 def summary(values: Sequence[float | None], how: Bootstrap) -> Row | None:
     """Return values of all seeds with their mean and its interval; None if one is missing."""
-    known_R = [float(value) for value in values if value is not None]
-    if not known_R or len(known_R) < len(values):
-        return None
-    interval = bootstrap(
-        [known_R],
-        lambda x_BR: x_BR.mean(axis=1, keepdims=True),
-        num_resamples=how.resamples,
-        seed=how.seed,
-    )
-    ci95 = interval.at(0) if interval else None
-    return {"values": known_R, "mean": float(np.mean(known_R)), "ci95": ci95}
+    return over_seeds(values, resamples=how.resamples, seed=how.seed)
 
 
 def difference(first: Row, second: Row, how: Bootstrap, measure: str = "accuracy") -> Row | None:

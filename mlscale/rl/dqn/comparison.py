@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlscale.core.results import Metric, Result
+from mlscale.core.seeds import over_seeds
 from mlscale.core.stats import bootstrap, game_means_rows
 from mlscale.rl.dqn.curves import learning_curve, make_grid
 from mlscale.rl.dqn.success import success_of
@@ -99,18 +100,7 @@ def _row(agent: str, config: StudyConfig, run: Run) -> dict[str, Any]:
 
 
 def _measure(values: Sequence[float | None], config: StudyConfig) -> dict[str, Any] | None:
-    """Return the values of all seeds with their mean and its interval; None if one is missing."""
-    known_R = [float(value) for value in values if value is not None]
-    if len(known_R) < len(values):
-        return None
-    interval = bootstrap(
-        [known_R],
-        lambda x_BN: x_BN.mean(axis=1, keepdims=True),
-        num_resamples=config.resamples,
-        seed=config.seed,
-    )
-    ci95 = interval.at(0) if interval else None
-    return {"values": known_R, "mean": float(np.mean(known_R)), "ci95": ci95}
+    return over_seeds(values, resamples=config.resamples, seed=config.seed)
 
 
 def _curve(curves_RK: FloatArray, config: StudyConfig) -> dict[str, Any]:

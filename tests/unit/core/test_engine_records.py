@@ -31,7 +31,7 @@ def test_records_keep_their_order_and_those_of_other_jobs_are_left_out() -> None
 
 
 def test_a_foreign_line_is_named() -> None:
-    with pytest.raises(UserError, match="metrics.jsonl: line 2 is not the record of a training"):
+    with pytest.raises(UserError, match=r"metrics\.jsonl: line 2 is not the record of a training"):
         finished_records(
             run({"agent": "a", "seed": 0}, {"agent": "a"}), JOBS, ("agent", "seed"), str
         )
