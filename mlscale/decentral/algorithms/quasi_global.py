@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from mlscale.decentral.algorithms.base import Algorithm
+from mlscale.decentral.algorithms.momentum import MomentumOfMixed
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from mlscale.decentral.mixer import Mixer
 
 BETA = 0.9
 MU = 0.9
 
 
-class QuasiGlobalMomentum(Algorithm):
+class QuasiGlobalMomentum(MomentumOfMixed):
     """Adapt-then-combine with a momentum of what changed after mixing.
 
     x+ = W (x - lr (beta m + g)); m+ = mu m + (1 - mu) (x - x+) / lr.
@@ -24,16 +22,10 @@ class QuasiGlobalMomentum(Algorithm):
     """
 
     summary: ClassVar[str] = "momentum of the mixed parameters (QG-DSGDm)"
-    own_momentum: ClassVar[bool] = True
-
-    def __init__(self, x: Tensor, mixer: Mixer) -> None:
-        super().__init__(x, mixer)
-        self._momentum = x.new_zeros(x.shape)
-        self._before = x.clone()
 
     def gradient(self, g: Tensor) -> None:
         """Add the momentum."""
-        self._before.copy_(self.x)
+        super().gradient(g)
         g.add_(self._momentum, alpha=BETA)
 
     def after(self, lr: float) -> None:
@@ -43,7 +35,3 @@ class QuasiGlobalMomentum(Algorithm):
         if lr:
             self._momentum.mul_(MU).add_(change, alpha=(1 - MU) / lr)
         self.step += 1
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Return the momentum."""
-        return {"momentum": self._momentum}
